@@ -122,7 +122,7 @@ async def tree(app: Stage) -> None:
     """Every branch of a conversation."""
     await _two_versions(app)
     await app.say("/tree")
-    await app.shows("3 prompts, 2 branches")
+    await app.shows("3 prompts, 2 branches", "Your next prompt here: same context")
 
 
 async def changes(app: Stage) -> None:

@@ -74,6 +74,20 @@ def test_q03_the_way_to_the_screen_loads_little_of_its_own(tmp_path: Path) -> No
     }
 
 
+def test_q03_settings_with_rules_are_read_without_the_store(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.settings('[[permissions.rules]]\nkind = "execute"\npattern = "git status"\nanswer = "allow"\n')
+    code = "import sys; from catena.settings.settings import load_settings; assert load_settings().permission_rules"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=catena.environment,
+    )
+    assert not set(done.stdout.split()) & {"aiosqlite", "asyncio", "sqlite3"}
+
+
 def test_the_first_frame_of_the_history_loads_nothing_that_reads_transcripts_of_other_tools(
     tmp_path: Path,
 ) -> None:

@@ -128,7 +128,7 @@ def test_c04_doctor_asks_the_terminal_what_it_can_and_waits_for_no_answer_that_d
     tmp_path: Path,
 ) -> None:
     # It waits for a second, and the other end of the line may be slower on a machine that is busy.
-    patient = "import sys, catena.cli.doctor.findings as asking; asking._SECONDS = 60"
+    patient = "import sys, catena.cli.doctor.findings as asking; asking._ANSWER_SECONDS = 60"
     with on_terminal(Catena(tmp_path), "doctor", first=patient) as terminal:
         terminal.wait_for("\x1b[c")
         terminal.type("\x1b[?1u\x1b[?2026;2$y\x1bP>|xterm(390)\x1b\\\x1b[?62;22c")

@@ -134,7 +134,7 @@ async def test_m02_the_chain_keeps_every_session_and_an_append_only_record(world
         chain = await desk.links()
         assert [link.state for link in chain] == [LinkState.LOST, LinkState.LOST, LinkState.OPEN]
         async with desk.db.read() as reader:
-            events = await links.events(reader, desk.conversation.id)
+            events = await links.events_of_conversation(reader, desk.conversation.id)
             view = await links.view(reader, desk.conversation.id)
         carried = [event.link_id for event in events if event.event == "carried"]
         assert list(dict.fromkeys(carried)) == [link.id for link in chain]

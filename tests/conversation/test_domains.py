@@ -400,7 +400,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str,
         async with world.client() as desk:
             await desk.conversation.add_directory(str(place / "lib"))
             async with desk.db.write() as tx:
-                await conversations.add_servers(
+                await conversations.add_mcp_servers(
                     tx, desk.conversation.id, [{"name": "clock", "command": "/bin/true"}]
                 )
             await choose(desk)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.workspace.keeping import undone, upstream_words, what
+from catena.workspace.keeping import act_words, undone, upstream_words
 from catena_acp.errors import ReadOnly, StillAtWork
 from catena_store.chains import hidden_sessions, links
 from catena_store.conversations import conversations
@@ -66,7 +66,7 @@ async def test_h08_several_conversations_are_deleted_and_come_back_by_one_undo(w
         assert here.tabs.tabs == [stays]
         assert await here.lists() == {stays.conversation.id}
         (done, *_) = await here.tabs.undoing.acts(stays)
-        assert what(done) == "deleting 2 conversations"
+        assert act_words(done) == "deleting 2 conversations"
         taken = await here.tabs.undoing.undo(stays)
         assert taken and undone(taken).startswith(
             "Undone: deleting 2 conversations. /undo again for: closing"
@@ -86,7 +86,7 @@ async def test_h08_only_what_was_not_so_before_is_changed_and_undone(world: Worl
         kept = await here.tabs.keeping.pin(ids)
         assert kept.conversations == (ids[1],)
         taken = await here.tabs.undoing.undo(None)
-        assert taken and what(taken.acts[0]) == "pinning “say two”"
+        assert taken and act_words(taken.acts[0]) == "pinning “say two”"
         assert (await marks(here, ids[0])).pinned and not (await marks(here, ids[1])).pinned
         written = await here.written()
         assert (await here.tabs.keeping.pin(ids[:1])).conversations == ()
@@ -166,7 +166,7 @@ async def test_h08_sessions_are_deleted_at_the_agent_only_where_that_is_asked_fo
         said = "1 session deleted at Rehearsal, which cannot be undone."
         assert upstream_words(kept.upstream, str.capitalize) == said
         async with here.db.read() as reader:
-            assert ("rehearsal", "", link.session_id) in await hidden_sessions.every_hidden(reader)
+            assert ("rehearsal", "", link.session_id) in await hidden_sessions.deleted(reader)
         taken = await here.tabs.undoing.undo(other)
         assert taken and taken.look_at
         await here.say(taken.look_at, "say again")  # what the agent no longer has is told to a new session

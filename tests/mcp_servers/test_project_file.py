@@ -15,7 +15,7 @@ from catena_acp.mcp.servers import (
     ServerOrigin,
     Transport,
     VariableMissing,
-    choose,
+    choose_servers,
     filled_in,
     read_project_file,
 )
@@ -157,7 +157,7 @@ def test_w14_each_server_is_sent_or_has_a_reason() -> None:
     ]
 
     def why(allowed: bool | None) -> list[str]:
-        chosen = choose(
+        chosen = choose_servers(
             [{"name": "kept", "command": "k"}], servers, here, project_allowed=allowed, environment={}
         )
         assert all((each.sent is None) is bool(each.why) for each in chosen)

@@ -114,7 +114,7 @@ async def test_a02_a_summary_goes_into_a_new_file_and_never_over_another(world: 
         await answered(person, "  short")
         assert world.prompts()[-1][-1] == f"{SUMMARY}\n\nsay short"
         await person.press("s")
-        await person.sees("Saved as summary-2.md")
+        await person.sees("Saved the answer as summary-2.md")
         await person.press("escape")
         await back(person)
         await person.say("/pr")
@@ -122,10 +122,10 @@ async def test_a02_a_summary_goes_into_a_new_file_and_never_over_another(world: 
         assert world.prompts()[-1][-1] == PULL_REQUEST
         answer = screen_of(person)._aside.text
         await person.press("s")
-        await person.sees("Saved as pull-request.md")
+        await person.sees("Saved the answer as pull-request.md")
         (world.project / "pull-request-2.md").symlink_to(world.place / "elsewhere.md")
         await person.press("s")
-        await person.sees("Saved as pull-request-3.md")
+        await person.sees("Saved the answer as pull-request-3.md")
         await person.press("escape")
         await back(person)
         await gone(person, world)
@@ -144,11 +144,11 @@ async def test_a02_what_a_key_did_stays_to_be_read_when_the_answer_ends_and_says
         await person.sees_dialog(AsideScreen)
         await person.sees("  short")
         await person.press("s")
-        await person.sees("Saved as summary.md", ", as far as the answer has come.")
+        await person.sees("Saved the answer so far as summary.md")
         world.cue("end")
-        await answered(person, "Saved as summary.md")
+        await answered(person, "Saved the answer so far as summary.md")
         await person.press("s")
-        assert "as far as" not in await person.sees("Saved as summary-2.md")
+        await person.sees("Saved the answer as summary-2.md")
         await person.press("escape")
         await back(person)
 

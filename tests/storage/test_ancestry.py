@@ -125,7 +125,7 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
             assert [row.id for row in await messages.newest_tools(tx, leaf, 3)] == every_tool[-3:]
             bottom = chance.randrange(len(branch))
             top = chance.randint(0, bottom)
-            between_depths = await search.with_text(tx, leaf, "", top=top, bottom=bottom)
+            between_depths = await search.rows_with_text(tx, leaf, "", top=top, bottom=bottom)
             assert [row.id for row in between_depths] == branch[top : bottom + 1]
             other = chance.choice(every)
             shared = [id for id in branch if id in forest.branch(other)]

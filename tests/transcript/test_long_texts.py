@@ -84,7 +84,7 @@ class Work:
             self.looked_at += 1
             line(cutter, *rest)  # type: ignore[arg-type]
 
-        for module in (wrapping, markdown, markdown):
+        for module in (wrapping, markdown):
             monkeypatch.setattr(module, "wrap_runs", counted_lay)
         monkeypatch.setattr(pieces.MarkdownSplitter, "_line", counted_line)
 

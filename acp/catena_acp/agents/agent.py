@@ -71,7 +71,18 @@ def variables_of(spec: AgentSpec, method: AuthMethod, environment: Mapping[str, 
     return tuple(Variable(name, bool(environment_of_agent.get(name))) for name in method.variables)
 
 
-__all__ = ["end_group", "process_start_time", "start_agent"]
+__all__ = [
+    "ENVIRONMENT",
+    "TERMINAL",
+    "TerminalLogin",
+    "Variable",
+    "end_group",
+    "offered_methods",
+    "process_start_time",
+    "start_agent",
+    "terminal_login",
+    "variables_of",
+]
 
 
 def _discard(_line: str) -> None:

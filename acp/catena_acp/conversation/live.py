@@ -392,11 +392,11 @@ class LiveConversation:
 
         Files below it can be asked for at once; an agent that takes further directories gets it with the next prompt.
         """
-        return await self._change_directories(conversations.add_directory, path)
+        return await self._change_directories(conversations.add_further_directory, path)
 
     async def remove_directory(self, path: str) -> bool:
         """Take a further directory away again; False if it has none of that path."""
-        return await self._change_directories(conversations.remove_directory, path)
+        return await self._change_directories(conversations.remove_further_directory, path)
 
     async def _change_directories(
         self, change: Callable[[Writer, str, str], Awaitable[bool]], path: str
@@ -404,7 +404,7 @@ class LiveConversation:
         """Change them in the store and for the sessions that are open; False if nothing changed."""
         async with self.write() as tx:
             changed = await change(tx, self.id, path)
-            self.environment.directories = await conversations.directories(tx, self.id)
+            self.environment.directories = await conversations.further_directories(tx, self.id)
         for live in self.own_sessions:
             if live.agent.alive:
                 live.agent.allow_directories(live.session_id, self.environment.existing_directories)

@@ -167,7 +167,7 @@ class Recipient:
         return f"{self.title} does not support MCP over {_NAMES[server.transport]}"
 
 
-def choose(
+def choose_servers(
     kept: Sequence[dict[str, object]],
     servers: Sequence[McpServer],
     recipient: Recipient,
@@ -220,7 +220,7 @@ def _choice(
         return ServerChoice(server, None, f"${missing} is not set", unexpected=True)
 
 
-FILE_NAME = ".mcp.json"
+PROJECT_FILE_NAME = ".mcp.json"
 _MOST_BYTES = 256 * 1024
 _MOST_SERVERS = 100
 _LONGEST_NAME = 64
@@ -264,24 +264,24 @@ def read_project_file(cwd: str) -> ProjectFile | None:
 
     digest = hashlib.sha256(data).hexdigest()
     if len(data) > _MOST_BYTES:
-        return ProjectFile(str(path), digest, wrong=(f"{FILE_NAME} is too large",))
+        return ProjectFile(str(path), digest, wrong=(f"{PROJECT_FILE_NAME} is too large",))
     try:
         document = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        return ProjectFile(str(path), digest, wrong=(f"{FILE_NAME} is not JSON",))
+        return ProjectFile(str(path), digest, wrong=(f"{PROJECT_FILE_NAME} is not JSON",))
     return _read(path, digest, document)
 
 
 def _find(cwd: Path) -> Path | None:
     above = [cwd, *cwd.parents]
     top = next((at for at, each in enumerate(above) if (each / ".git").exists()), 0)
-    return next((file for each in above[: top + 1] if (file := each / FILE_NAME).is_file()), None)
+    return next((file for each in above[: top + 1] if (file := each / PROJECT_FILE_NAME).is_file()), None)
 
 
 def _read(path: Path, digest: str, document: Any) -> ProjectFile:
     entries = document.get("mcpServers") if isinstance(document, dict) else None
     if not isinstance(entries, dict):
-        return ProjectFile(str(path), digest, wrong=(f"{FILE_NAME} has no `mcpServers`",))
+        return ProjectFile(str(path), digest, wrong=(f"{PROJECT_FILE_NAME} has no `mcpServers`",))
     servers, wrong = [], []
     for name, entry in list(entries.items())[:_MOST_SERVERS]:
         try:

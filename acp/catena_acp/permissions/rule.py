@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from pathlib import PurePath, PurePosixPath
+from typing import TYPE_CHECKING
 
 from catena_acp.permissions.commands import Words, commands_of, obstacle_in
 from catena_acp.permissions.parts import PartRole
 from catena_acp.permissions.subject import KINDS, PATH_KINDS, RequestSubject
-from catena_store.conversations import permission_rules
-from catena_store.conversations.permission_rules import StoredRule
-from catena_store.database.database import Reader, Writer
+
+if TYPE_CHECKING:  # the settings have rules, and are read before the store is opened
+    from catena_store.conversations.permission_rules import StoredRule
+    from catena_store.database.database import Reader, Writer
 
 ANYTHING = "*"
 EVERYWHERE = "**"
@@ -307,6 +309,8 @@ async def rules_in_force(
     ``further`` are the conversation's directories beside ``directory``. A rule that rejects holds in its directory and
     below, and wherever that is one of them; one about files also if its directory lies below one of them.
     """
+    from catena_store.conversations import permission_rules
+
     stored = await permission_rules.that_may_hold(reader, directory, conversation_id)
     places = (directory, *further)
     return (
@@ -317,7 +321,11 @@ async def rules_in_force(
 
 async def add_rule(tx: Writer, rule: Rule, directory: str, conversation_id: str | None) -> str:
     """Store a rule under its id, for ``conversation_id`` or else for the project; returns the id of what holds."""
-    stored = StoredRule(rule.id, directory, conversation_id, rule.kind, rule.pattern, rule.allow)
+    from catena_store.conversations import permission_rules
+
+    stored = permission_rules.StoredRule(
+        rule.id, directory, conversation_id, rule.kind, rule.pattern, rule.allow
+    )
     return await permission_rules.add(tx, stored)
 
 

@@ -39,7 +39,7 @@ async def fold(reader: Reader, sessions: Sequence[ForeignSession]) -> Folded:
     sources = {session.forked_from for session in sessions if session.forked_from and session.only_copied}
     named = [*(session.session_id for session in sessions), *sources]
     known = await links.conversations_of_sessions(reader, named)
-    hidden = {session_id for _, _, session_id in await hidden_sessions.every_hidden(reader)}
+    hidden = {session_id for _, _, session_id in await hidden_sessions.deleted(reader)}
     hidden |= await hidden_sessions.forks_made(reader)
     ours = hidden | known.keys()
     foreign = [

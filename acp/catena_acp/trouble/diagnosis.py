@@ -1,6 +1,6 @@
 """Diagnosis of an agent's error by its codes, data and words, and the phrases that agents report errors with. Pure.
 
-Whether a session is gone is decided in ``protocol.refusals``.
+Whether a session is gone is decided in ``protocol.answers``.
 
 Each phrase was found in an agent's answers or source. A pattern matches a phrase, never a single word or number: `429`
 in a path, or `limit` in an answer about limits, means nothing.

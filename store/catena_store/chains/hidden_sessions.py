@@ -37,9 +37,9 @@ async def intend_fork(tx: Writer, agent: str, profile: str, session_id: str, cwd
     return int(row[0])
 
 
-async def answer_intent(tx: Writer, id: int, forks_made: str) -> None:
+async def answer_intent(tx: Writer, id: int, made: str) -> None:
     """Note the session that came of an intent: it is ours for ever, or until a link has it."""
-    await tx.run("UPDATE fork_intent SET made = ? WHERE id = ?", (forks_made, id))
+    await tx.run("UPDATE fork_intent SET made = ? WHERE id = ?", (made, id))
 
 
 async def drop_intent(tx: Writer, id: int) -> None:
@@ -72,7 +72,7 @@ async def hide(tx: Writer, agent: str, profile: str, session_id: str) -> None:
     )
 
 
-async def every_hidden(r: Reader) -> set[tuple[str, str, str]]:
+async def deleted(r: Reader) -> set[tuple[str, str, str]]:
     """The agent, profile and id of every deleted session."""
     return {
         (agent, profile, session_id)

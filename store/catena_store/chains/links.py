@@ -202,7 +202,7 @@ async def record(
     )
 
 
-async def events(r: Reader, conversation_id: str) -> list[LinkEvent]:
+async def events_of_conversation(r: Reader, conversation_id: str) -> list[LinkEvent]:
     """The events of a conversation's chain, oldest first."""
     found = await r.all(
         f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.conversation_id = ? ORDER BY e.id",
@@ -280,7 +280,7 @@ async def prunable_parked(r: Reader, conversation_id: str) -> list[Link]:
     return [rows.link(row) for row in found]
 
 
-_PREVIEW_CHARACTERS = 240  # characters
+_PREVIEW_CHARACTERS = 240
 _COLUMNS = f"m.uid, m.kind, substr(m.text, 1, {_PREVIEW_CHARACTERS}), m.created_at"
 
 
@@ -362,7 +362,7 @@ async def previews(r: Reader, message_ids: Collection[str]) -> dict[str, Message
     return {row[0]: _preview(row) for row in found}
 
 
-async def events_of(r: Reader, link_id: str) -> list[LinkEvent]:
+async def events_of_link(r: Reader, link_id: str) -> list[LinkEvent]:
     """The events of one link, oldest first."""
     found = await r.all(
         f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.link_id = ? ORDER BY e.id", (link_id,)

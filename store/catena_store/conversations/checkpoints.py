@@ -1,4 +1,4 @@
-"""Checkpoints: named or automatic pointers to messages, the protocol of their stores, and how often they are made.
+"""Checkpoints: named or automatic pointers to messages, where they are kept, and rewinds that an agent asked for.
 
 A checkpoint is a pointer and a few facts, never content. Once saved it is immutable but for its label.
 """

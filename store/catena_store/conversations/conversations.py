@@ -283,7 +283,7 @@ async def _change(tx: Writer, id: str, assignment: str, *values: object) -> None
         raise NotFound("conversation", id)
 
 
-async def add_directory(tx: Writer, conversation_id: str, path: str) -> bool:
+async def add_further_directory(tx: Writer, conversation_id: str, path: str) -> bool:
     """Add a directory by its absolute path; False where the conversation has it already."""
     return bool(
         await tx.run(
@@ -295,7 +295,7 @@ async def add_directory(tx: Writer, conversation_id: str, path: str) -> bool:
     )
 
 
-async def remove_directory(tx: Writer, conversation_id: str, path: str) -> bool:
+async def remove_further_directory(tx: Writer, conversation_id: str, path: str) -> bool:
     """Remove a directory; False where the conversation has none of that path."""
     return bool(
         await tx.run(
@@ -305,7 +305,7 @@ async def remove_directory(tx: Writer, conversation_id: str, path: str) -> bool:
     )
 
 
-async def directories(r: Reader, id: str) -> tuple[str, ...]:
+async def further_directories(r: Reader, id: str) -> tuple[str, ...]:
     """The conversation's further directories, in the order in which they were added."""
     found = await r.all(
         "SELECT path FROM conversation_directory WHERE conversation_id = ? ORDER BY position", (id,)
@@ -313,10 +313,10 @@ async def directories(r: Reader, id: str) -> tuple[str, ...]:
     return tuple(path for (path,) in found)
 
 
-Server = Mapping[str, object]  # as the protocol has it
+McpServer = Mapping[str, object]  # as the protocol has it
 
 
-async def add_servers(tx: Writer, conversation_id: str, servers: Sequence[Server]) -> None:
+async def add_mcp_servers(tx: Writer, conversation_id: str, servers: Sequence[McpServer]) -> None:
     """Add servers behind those that the conversation has."""
     await tx.run_many(
         "INSERT INTO conversation_mcp_server (conversation_id, position, server)"
@@ -325,7 +325,7 @@ async def add_servers(tx: Writer, conversation_id: str, servers: Sequence[Server
     )
 
 
-async def servers(r: Reader, id: str) -> tuple[dict[str, object], ...]:
+async def mcp_servers(r: Reader, id: str) -> tuple[dict[str, object], ...]:
     """The conversation's servers, in the order in which they were added; an unreadable row is skipped."""
     found = await r.all(
         "SELECT server FROM conversation_mcp_server WHERE conversation_id = ? AND json_valid(server)"

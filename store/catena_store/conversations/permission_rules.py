@@ -68,7 +68,7 @@ async def that_may_hold(
     )
 
 
-async def answer_for_file(tx: Writer, path: str, digest: str, *, trusted: bool) -> None:
+async def keep_file_answer(tx: Writer, path: str, digest: str, *, trusted: bool) -> None:
     """Store the answer about a file with this content, in place of an earlier one."""
     await tx.run(
         "INSERT INTO trusted_file (path, digest, trusted, answered_at) VALUES (?, ?, ?, ?)"
@@ -77,7 +77,7 @@ async def answer_for_file(tx: Writer, path: str, digest: str, *, trusted: bool) 
     )
 
 
-async def answer_on_file(r: Reader, path: str, digest: str) -> bool | None:
+async def file_answer(r: Reader, path: str, digest: str) -> bool | None:
     """The answer about a file with this content; None if it was not asked for."""
     found = await r.one("SELECT trusted FROM trusted_file WHERE path = ? AND digest = ?", (path, digest))
     return bool(found[0]) if found else None

@@ -47,7 +47,7 @@ class Lineage:
     forks: tuple[Kin, ...]  # oldest first
 
 
-async def of_conversation(r: Reader, id: str) -> Lineage:
+async def lineage(r: Reader, id: str) -> Lineage:
     """The lineage of a conversation."""
     own = await r.one(
         "SELECT c.family, p.uid, p.conversation_id FROM conversation c"

@@ -48,7 +48,7 @@ from catena_store.errors import (
 )
 from catena_store.ids import to_milliseconds, utc_now
 
-__all__ = ["Database", "Reader", "Writer", "data_directory", "default_path"]
+__all__ = ["Database", "Health", "Reader", "Writer", "check", "data_directory", "default_path"]
 
 T = TypeVar("T")
 Parameters = Sequence[object]

@@ -1,4 +1,4 @@
-"""Search over the messages of all conversations: the newest hit of each, why it is one, and where it stands.
+"""Search over all messages: the newest hit of each conversation with the words around it, and whole turns of one.
 
 However frequent the words are, and however few the conversations, a bounded number of rows is looked at.
 """
@@ -21,7 +21,7 @@ from catena_store.conversations import branches
 from catena_store.database import rows
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
-from catena_store.finding.search import fts_query, prompts_of
+from catena_store.finding.search import fts_query
 from catena_store.ids import from_milliseconds
 from catena_store.records import Kind, Message
 
@@ -379,9 +379,6 @@ class _Scan:
                 self.newest.setdefault(conversation, id)
             if conversation in self.newest:
                 self.counted[conversation] = self.counted.get(conversation, 0) + 1
-
-
-__all__ = ["conversations_with_directories", "prompts_of", "turn_rows"]
 
 
 async def conversations_with_directories(r: Reader) -> list[tuple[str, str]]:

@@ -164,7 +164,7 @@ _STRETCH = f"""
 """
 
 
-async def with_text(r: Reader, leaf: str, text: str, *, top: int, bottom: int) -> list[Message]:
+async def rows_with_text(r: Reader, leaf: str, text: str, *, top: int, bottom: int) -> list[Message]:
     """The rows between two depths of a branch that may have a text in any case, oldest first.
 
     Every row that shows the text is among them, and some others may be: what is drawn of a notice, a seam, a plan or a

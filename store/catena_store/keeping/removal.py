@@ -7,6 +7,8 @@ process that is killed leaves marked conversations, which the next removal goes 
 
 It works on a connection of its own, in the caller's thread, without SQLite's check of foreign keys: for each row that
 check would read every table that may refer to it.
+
+A client that has the store open prunes beside its own connections, and gives free pages back to the disk.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ from catena_store.ids import to_milliseconds, utc_now
 from catena_store.keeping.selection import POINTED_TO, REACHED, SPARED
 from catena_store.records import Lease
 
+_STEPS = 20_000  # of SQLite's machine between two looks at the time
+_PATIENCE = 2.0  # seconds, beside those who use the file
 _BUSY_SECONDS = 30.0  # that a step waits for others; it holds them up for some milliseconds
 _ROWS = 400  # of a step
 _BREAK_AFTER = 0.02  # seconds of work
@@ -35,7 +39,6 @@ _BREAK_SECONDS = 0.005  # at least
 # Of the index, after a step: else SQLite merges many at once some day, in somebody's transaction.
 _MERGE_PAGES = 16
 _TIDY_SECONDS = 1.0  # at most that others wait while the index is merged into one part at the end
-_TIDY_STEPS = 20_000  # of SQLite's machine between two looks at the time
 _ENDED = "the messages that it carried were pruned"
 
 
@@ -78,9 +81,7 @@ def remove(
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    # As a URI, so that a file that is not there is not created.
-    where = f"{path.absolute().as_uri()}?mode=rw"
-    file = sqlite3.connect(where, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+    file = _opened(path, _BUSY_SECONDS)
     file.execute("PRAGMA foreign_keys = OFF")
     file.execute("PRAGMA temp_store = MEMORY")
     ((journal,),) = file.execute("PRAGMA journal_mode")
@@ -311,7 +312,7 @@ def _tidy_index(steps: _Transactions, seconds: float | None) -> None:
     file = steps.file
     if seconds is not None:
         end = time.monotonic() + seconds
-        file.set_progress_handler(lambda: int(time.monotonic() > end), _TIDY_STEPS)
+        file.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
     try:
         with steps.step():
             file.execute("INSERT INTO message_fts (message_fts) VALUES ('optimize')")
@@ -320,9 +321,6 @@ def _tidy_index(steps: _Transactions, seconds: float | None) -> None:
             raise
     finally:
         file.set_progress_handler(None, 0)
-
-
-_STEPS = 20_000  # of SQLite's machine between two looks at the time
 
 
 async def prune(
@@ -369,7 +367,7 @@ async def free_bytes(db: Database) -> int:
 
 def _free_bytes(path: Path) -> int:
     """The bytes of the file that hold nothing. Raises sqlite3.Error."""
-    with closing(_connected_to(path)) as file:
+    with closing(_opened(path, _PATIENCE)) as file:
         ((pages,),), ((size,),) = (
             file.execute(f"PRAGMA {name}").fetchall() for name in ("freelist_count", "page_size")
         )
@@ -382,7 +380,7 @@ def _compact(path: Path, *, seconds: float | None) -> bool:
     Nobody else can write meanwhile, which is why the time is bounded while others are there. It is one transaction of
     SQLite's: whoever has the file open goes on with it, and a kill leaves it as it was. Raises sqlite3.Error.
     """
-    with closing(_connected_to(path)) as file:
+    with closing(_opened(path, _PATIENCE)) as file:
         if seconds is not None:
             end = time.monotonic() + seconds
             file.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
@@ -404,6 +402,8 @@ def _compact(path: Path, *, seconds: float | None) -> bool:
         return True
 
 
-def _connected_to(path: Path) -> sqlite3.Connection:
-    where = f"{path.absolute().as_uri()}?mode=rw"
-    return sqlite3.connect(where, uri=True, timeout=2.0, isolation_level=None)
+def _opened(path: Path, patience: float) -> sqlite3.Connection:
+    # As a URI, so that a file that is not there is not created.
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=patience, isolation_level=None
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catena.workspace.keeping import undone, what
+from catena.workspace.keeping import act_words, undone
 from catena.workspace.tab import Tab
 from catena_acp.errors import NotToBeUndone, StillAtWork
 from catena_store.conversations import conversations, messages
@@ -148,7 +148,7 @@ async def test_k11_a_closed_tab_comes_back_at_its_place_with_its_draft(world: Wo
         await here.tabs.close(middle)
         assert here.tabs.tabs == [left, right]
         taken = await here.tabs.undoing.undo(right)
-        assert taken and what(taken.acts[0]) == "closing the tab “say middle”"
+        assert taken and act_words(taken.acts[0]) == "closing the tab “say middle”"
         assert [tab.window_id for tab in here.tabs.tabs] == [
             left.window_id,
             middle.window_id,
@@ -170,7 +170,7 @@ async def test_h08_deleting_and_archiving_hide_a_conversation_and_remove_nothing
             assert await messages.first_prompt(reader, gone) == "say gone"
             assert (await conversations.marks(reader, gone)).deleted
         taken = await undoing.undo(other)
-        assert taken and what(taken.acts[0]) == "deleting “say gone”"
+        assert taken and act_words(taken.acts[0]) == "deleting “say gone”"
         assert gone in await here.lists()
         back = here.tabs.tabs[0]
         assert back.conversation.id == gone
@@ -214,7 +214,7 @@ async def test_k11_the_list_of_acts_goes_back_to_any_and_forward_again(world: Wo
         for title in "abcd":
             await conversation.rename(title, by=tab.window_id)
         listed = await undoing.acts(tab)
-        assert [what(done) for done in listed] == [f"the title “{title}”" for title in "dcba"]
+        assert [act_words(done) for done in listed] == [f"the title “{title}”" for title in "dcba"]
         second = listed[2].entry
         taken = await undoing.go_back_to(tab, second.id)
         assert taken and len(taken.acts) == 3

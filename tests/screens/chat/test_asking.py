@@ -10,7 +10,7 @@ import pytest
 from catena.screens.comparison.screen import ComparisonScreen
 from catena.settings.settings import Settings
 from catena.settings.tables import AgentSetting
-from catena.text.chain_text import letter
+from catena.text.chain_text import branch_letter
 from catena.workspace.tab import Tab
 from support.screen.pilot import Person, at_the_screen
 
@@ -156,7 +156,7 @@ async def click(person: Person, word: str) -> None:
 def heads(person: Person) -> str:
     """The letters of the branches that stand on the screen."""
     columns = person.app.screen.query(".branch")
-    return "".join(letter(at) for at, column in enumerate(columns) if column.display)
+    return "".join(branch_letter(at) for at, column in enumerate(columns) if column.display)
 
 
 async def test_w17_all_answers_are_compared_at_once_and_the_tabs_of_all_others_are_closed_as_one_act(

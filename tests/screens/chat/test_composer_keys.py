@@ -348,7 +348,7 @@ async def test_u01_the_name_of_a_template_that_is_not_wanted_waits_for_the_agent
     async def refused(*_: object) -> bool:
         return False
 
-    monkeypatch.setattr(permission_rules, "answer_on_file", refused)
+    monkeypatch.setattr(permission_rules, "file_answer", refused)
     monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
     for folder, name in ((".catena/prompts", "review"), ("config/prompts", "reviewer")):
         (tmp_path / folder).mkdir(parents=True)

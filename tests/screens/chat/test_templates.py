@@ -255,10 +255,11 @@ async def test_u08_a_side_question_of_a_template_is_asked_at_once_and_its_answer
     async with at_the_screen(str(tmp_path)) as person:
         await person.idle()
         await person.say("/risks this")
-        await person.sees_dialog(AsideScreen)
+        aside = await person.sees_dialog(AsideScreen)
         await person.sees("  the risks of this")
+        await person.until(lambda: aside._since is None, "the end of the answer")
         await person.press("s")
-        await person.sees("Saved as risky.md")
+        await person.sees("Saved the answer as risky.md")
         await person.press("escape")
         await person.back()
         assert person.draft == "" and "the risks" not in person.text

@@ -78,7 +78,7 @@ def test_w20_every_key_that_is_named_on_the_screen_is_one_of_the_table() -> None
 def test_w20_the_document_of_keys_is_made_from_the_table() -> None:
     document = Path(__file__).parents[3] / "docs" / "keys.md"
     assert key_document() in document.read_text(encoding="utf-8"), (
-        "python -m catena.cli.settings.config prints the table"
+        "python -m catena.cli.settings.keys prints the table"
     )
 
 

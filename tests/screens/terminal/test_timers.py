@@ -56,7 +56,7 @@ def _laid_out(person: Person) -> Size:
 
 
 def test_nothing_waits_by_a_timer_that_can_be_missed() -> None:
-    """`set_timer` of Textual may never call: `terminal/timers.py` says why, and has the one that does."""
+    """`set_timer` of Textual may never call: `terminal/times.py` says why, and has the one that does."""
     missed = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in sorted((ROOT / "tui").rglob("*.py"))

@@ -38,7 +38,7 @@ async def test_m03_what_links_carried_is_read_by_index(tmp_path: Path) -> None:
         read = Explained(tx)
         loads = await links.turns_by_link(read, ["a", "b", "nobody"])
         ends = await links.extent(read, "a", loads["a"])
-        await links.events_of(read, "a")
+        await links.events_of_link(read, "a")
         await links.previews(read, ["u1"])
         await turns.place_on(read, "n3")
         assert read.scans("t", "m", "f", "l", "e", "message", "turn", "link_event") == []
@@ -70,5 +70,5 @@ async def test_m09_a_look_is_recorded_again_for_its_time(tmp_path: Path) -> None
         await two_links(tx)
         for _ in range(2):
             await links.record(tx, "a", links.LOOKED, "yes: it loads", again=True)
-        events = [event.event for event in await links.events_of(tx, "a")]
+        events = [event.event for event in await links.events_of_link(tx, "a")]
     assert events == [links.BORN, links.LOOKED, links.LOOKED]

@@ -183,7 +183,7 @@ async def test_h10_an_empty_conversation_goes_without_a_trace(tmp_path: Path) ->
                 assert await everything(tx, table) == []
             assert (await windows.ensure_workspace(tx, "/", new_id=lambda: "s2")).active_window_id is None
             # Their agents may list them; the one that was there before is the person's.
-            hidden = {session for _, _, session in await hidden_sessions.every_hidden(tx)}
+            hidden = {session for _, _, session in await hidden_sessions.deleted(tx)}
         assert hidden == {"session-l1", "session-l2"}
 
 

@@ -104,7 +104,7 @@ async def test_f12_kin_are_the_source_and_the_forks_that_were_said_something_in(
         await say(tx, "r1", None, "text of r1", conversation="root")
         await new_conversation(tx, "twig", family="c1", fork_point_id="fa1")
         await say(tx, "t1", "fa1", "text of t1", conversation="twig")
-        of = tree.of_conversation
+        of = tree.lineage
         assert [kin.id for kin in (await of(tx, "c1")).forks] == ["c2", "root"]
         assert [kin.id for kin in (await of(tx, "c2")).forks] == ["twig"]
         assert (await of(tx, "c1")).source is None
@@ -172,5 +172,5 @@ async def test_m03_what_is_asked_of_branches_goes_through_an_index(tmp_path: Pat
         await ancestry.newest_below(read, "u1", "c1")
         await tree.nodes(read, "c1")
         await tree.prompt_at(read, "a3")
-        await tree.of_conversation(read, "c2")
+        await tree.lineage(read, "c2")
         assert read.scans("m", "p", "s", "c", "t", "l", "message", "conversation", "window", "w") == []

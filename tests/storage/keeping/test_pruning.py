@@ -312,7 +312,7 @@ async def test_h04_what_was_made_for_ourselves_stays_hidden_after_its_conversati
             await new_link(tx, "parked", "c1", cause=Cause.PARK)
         await prune(db, ["c1"], nobody_is_dead)
         async with db.read() as reader:
-            assert await hidden_sessions.every_hidden(reader) == {("rehearsal", "", "session-parked")}
+            assert await hidden_sessions.deleted(reader) == {("rehearsal", "", "session-parked")}
     assert_whole(tmp_path / "catena.db")
 
 

@@ -141,7 +141,7 @@ async def test_r18_after_a_salvage_no_session_is_trusted(tmp_path: Path) -> None
         for name in ("a", "b"):
             (link,) = await links.of_conversation(tx, name)
             assert link.state is LinkState.LOST and link.ended is not None and "recovered" in link.ended
-            assert (await links.events(tx, name))[-1].event == "lost"
+            assert (await links.events_of_conversation(tx, name))[-1].event == "lost"
         again = await new_link(tx, "new", "a", session_id="session-link-a")
         assert again.state is LinkState.OPEN, "the session can be had anew"
         workspace = await windows.find_workspace(tx, "/home/ada/shop")

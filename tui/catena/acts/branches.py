@@ -256,7 +256,7 @@ async def checkpoint(on: Here, label: str) -> Done:
     return Done(f"Saved checkpoint {known}: /rewind {made.label or made.id[:6]} returns here.")
 
 
-async def name(on: Here, label: str) -> Done:
+async def name_checkpoint(on: Here, label: str) -> Done:
     """Name the newest checkpoint."""
     if not label:
         raise Refused("/checkpoint name LABEL names the newest checkpoint.")

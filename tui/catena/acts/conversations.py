@@ -1,4 +1,4 @@
-"""Acts on a whole conversation: its title, its directories, who holds it, a file of it; and what can be undone."""
+"""Acts on a whole conversation: its title, its place in the history, who holds it, a file of it; and undo."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from catena.text.safe_text import safe_line
 from catena.workspace.directories import existing_directory, is_directory
 from catena.workspace.keeping import (
     NOT_AGAIN,
-    NOTHING,
-    NOTHING_AGAIN,
+    NOTHING_TO_REDO,
+    NOTHING_TO_UNDO,
     UndoResult,
+    act_words,
     done_again,
+    logout_warning,
     undone,
     upstream_words,
-    warning,
-    what,
 )
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, ReadOnly
@@ -64,6 +64,7 @@ async def take_over(on: Here) -> Done:
 
 async def export(on: Here, wish: str) -> Done:
     """Write the branch, or all of them, into a file, and say where and what was masked."""
+    # Most conversations are not exported.
     from catena.export.forms import export_branch, wanted_export
 
     tab, wanted = on.tab, wanted_export(wish)
@@ -236,13 +237,13 @@ async def ask_undo(on: Here) -> Done:
     newest = next((done for done in await on.tabs.undoing.acts(on.at) if not done.entry.undone), None)
     if newest is None:
         raise Refused(await _nothing(on))
-    await on.surface.ask(Question(f"Undo {what(newest)}?", "Undo", stays=True))
+    await on.surface.ask(Question(f"Undo {act_words(newest)}?", "Undo", stays=True))
     return await undo(on)
 
 
 async def redo(on: Here) -> Done:
     """Redo the act that was undone last."""
-    return await _step(on, on.tabs.undoing.redo, done_again, NOTHING_AGAIN)
+    return await _step(on, on.tabs.undoing.redo, done_again, NOTHING_TO_REDO)
 
 
 async def reflog(on: Here) -> Done:
@@ -250,7 +251,7 @@ async def reflog(on: Here) -> Done:
     undoing, now = on.tabs.undoing, utc_now()
     rows = [
         ReportRow(
-            what(done),
+            act_words(done),
             (time_or_day(done.entry.at, now), "undone" if done.entry.undone else ""),
             partial(
                 _step,
@@ -277,13 +278,17 @@ async def _step(
     """Undo or redo, and say what; if there is nothing, say ``nothing``, or that nothing can be undone."""
     refuse_in_edit(on)
     taken = await on.surface.go(step(on.at), lambda taken: taken.look_at if taken else None, leaving=on.at)
-    return Done(await warning(taken) + words(taken) if taken else nothing or await _nothing(on))
+    return Done(await logout_warning(taken) + words(taken) if taken else nothing or await _nothing(on))
 
 
 async def _nothing(on: Here) -> str:
     """Say that nothing can be undone, and the way back of files if turns of the branch changed any."""
     touched = await on.at.conversation.changes.files(on.at.leaf_id) if on.at is not None else ()
-    return f"{NOTHING} {WAY_BACK}" if any(each.changed or each.unreported for each in touched) else NOTHING
+    return (
+        f"{NOTHING_TO_UNDO} {WAY_BACK}"
+        if any(each.changed or each.unreported for each in touched)
+        else NOTHING_TO_UNDO
+    )
 
 
 def refuse_in_edit(on: Here) -> None:

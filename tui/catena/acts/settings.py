@@ -27,7 +27,7 @@ from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.access.allowances import ConversationServers, ListedServers
-from catena_acp.mcp.servers import FILE_NAME, McpServer, ServerChoice, ServerOrigin
+from catena_acp.mcp.servers import PROJECT_FILE_NAME, McpServer, ServerChoice, ServerOrigin
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 from catena_store.database.database import Database
 
@@ -76,7 +76,7 @@ async def settings(on: Here, wish: str) -> Done:
 
 
 IN_SETTINGS = "This rule is in the settings file: change it there."
-NO_FILE = f"This project has no {FILE_NAME}."
+NO_SERVERS_FILE = f"This project has no {PROJECT_FILE_NAME}."
 
 
 async def permissions(on: Here) -> Done:
@@ -112,38 +112,40 @@ async def mcp(on: Here, answer: str) -> Done:
     """Report the MCP servers; `allow` and `refuse` answer for those of the project's file."""
     servers, window_id = on.tab.conversation.servers, on.tab.window_id
     if answer in ("allow", "refuse"):
-        return Done(await answer_for(servers, await servers.listed(window_id), allowed=answer == "allow"))
+        return Done(
+            await answer_for_servers(servers, await servers.listed(window_id), allowed=answer == "allow")
+        )
     if answer:
         raise Refused(unknown_argument(f"mcp {answer}", "/mcp [allow|refuse]"))
 
     async def read() -> Report:
         listed = await servers.listed(window_id)
         rows = [
-            ReportRow(safe_line(each.server.name), [state(each, listed), where(each.server)])
+            ReportRow(safe_line(each.server.name), [server_state(each, listed), server_place(each.server)])
             for each in listed.choices
         ]
         rows += [ReportRow(listed.own, ["Catena's own", "sent"])] if listed.own else []
         if not rows:
             raise Refused("No MCP servers: [mcp.NAME] in the settings adds one.")
-        if words := unanswered(listed):
+        if words := unanswered_servers(listed):
             rows.append(ReportRow(f"{words}: /mcp allow, /mcp refuse."))
         return Report("MCP servers", "Server", rows)
 
     return Done(report=LiveReport(servers, read))
 
 
-async def answer_for(servers: ConversationServers, listed: ListedServers, *, allowed: bool) -> str:
+async def answer_for_servers(servers: ConversationServers, listed: ListedServers, *, allowed: bool) -> str:
     """Keep the answer about the project's file as it was listed; return what holds now. Raises Refused."""
     if listed.project is None:
-        raise Refused(NO_FILE)
+        raise Refused(NO_SERVERS_FILE)
     await servers.answer(listed.project, allowed=allowed)
-    until = f"until {FILE_NAME} changes"
+    until = f"until {PROJECT_FILE_NAME} changes"
     return (
         f"Allowed, {until}. The agent gets them with {_next(listed)}." if allowed else f"Not used, {until}."
     )
 
 
-def unanswered(listed: ListedServers) -> str:
+def unanswered_servers(listed: ListedServers) -> str:
     """Say what the project's file would do, if the user has not answered for it; else ""."""
     project = listed.project
     if project is None or listed.allowed is not None or not project.servers:
@@ -151,7 +153,7 @@ def unanswered(listed: ListedServers) -> str:
     return f"{safe_line(from_home(project.path))} starts these programs if you allow it"
 
 
-def state(choice: ServerChoice, listed: ListedServers) -> str:
+def server_state(choice: ServerChoice, listed: ListedServers) -> str:
     """Say what becomes of a server."""
     if choice.sent is None:
         return choice.why
@@ -160,7 +162,7 @@ def state(choice: ServerChoice, listed: ListedServers) -> str:
     return f"{when} · program not found here" if missing else when
 
 
-def where(server: McpServer) -> str:
+def server_place(server: McpServer) -> str:
     """The program or the address of a server, without its secrets; a project's as it stands in its file."""
     text = server.url or shlex.join(server.command)
     return safe_line(text if server.origin is ServerOrigin.PROJECT else SecretMask().rewrite(text))

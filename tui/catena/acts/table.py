@@ -394,7 +394,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "label",
         "name the newest checkpoint",
-        "catena.acts.branches:name",
+        "catena.acts.branches:name_checkpoint",
         takes="label",
         needs_argument=True,
         screen=Front(argument="LABEL"),

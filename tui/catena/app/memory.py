@@ -26,10 +26,10 @@ from catena_store.errors import NotFound
 from catena_store.finding.newest_hits import (
     conversations_with_directories,
     newest_hits,
-    prompts_of,
     snippet,
     turn_rows,
 )
+from catena_store.finding.search import prompts_of
 from catena_store.records import ConversationRecord, Kind, Message
 from catena_store.windows import windows
 

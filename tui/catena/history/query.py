@@ -19,7 +19,18 @@ from functools import cached_property
 from catena.history.entries import EntryState, HistoryEntry
 from catena_store.finding.newest_hits import folded
 
-__all__ = ["LEAST_LETTERS", "Quality", "Span", "folded", "folded_with_places", "letters_in_order", "spans"]
+__all__ = [
+    "LEAST_LETTERS",
+    "HistoryQuery",
+    "Quality",
+    "QueryFacts",
+    "Span",
+    "completions",
+    "folded",
+    "folded_with_places",
+    "letters_in_order",
+    "spans",
+]
 
 LEAST_LETTERS = 3  # of a word whose letters are looked for apart
 _WORD = re.compile(r"[^\W_]+")

@@ -28,7 +28,7 @@ _MENTION = re.compile(
 _UNFINISHED = re.compile(r"""(?:^|(?<=\s))@(?:"(?P<quoted>[^"\n]*)|(?P<bare>[^\s"]*))$""")
 _LINES = re.compile(r":(\d{1,9})(?:-(\d{1,9}))?$")
 _REST = re.compile(r'[^\s"]*')
-_LONGEST = 4_096  # characters of a path
+_LONGEST_PATH = 4_096  # characters
 _MOST_BEHIND = 8  # characters of punctuation
 _PUNCTUATION = ".,;:!?)]}>'`"  # behind a mention; it may belong to a name, too
 
@@ -74,7 +74,7 @@ def readings_in(text: str) -> Iterator[tuple[Mention, ...]]:
 
 
 def _readings(word: str) -> Iterator[Mention]:
-    for _ in range(_MOST_BEHIND if len(word) <= _LONGEST else 0):
+    for _ in range(_MOST_BEHIND if len(word) <= _LONGEST_PATH else 0):
         yield Mention(word)
         if (lines := _LINES.search(word)) is not None and lines.start():
             yield _with_lines(word[: lines.start()], lines[0])
@@ -108,7 +108,6 @@ def written(path: str) -> str:
     return f'@"{path}' if path.endswith("/") else f'@"{path}" '
 
 
-_LONGEST_PATH = 4_096  # characters
 _MOST_SCANNED = 64 * 1024 * 1024  # bytes that are read for some lines
 _AS_TEXT = "A backslash before the @ sends it as text."
 

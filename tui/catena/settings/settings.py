@@ -39,7 +39,7 @@ from catena.settings.tables import (
     Permissions,
     Program,
     ProjectSetting,
-    known_names,
+    known_agent_names,
     mcp_values,
     program_of,
     read_agents,
@@ -329,7 +329,7 @@ class Settings:
         TableDefinition(
             "mcp",
             lambda document: read_mcp(
-                document.values, document.wrong, lambda: known_names(document.tables("agents"))
+                document.values, document.wrong, lambda: known_agent_names(document.tables("agents"))
             ),
             Applies.START,
             Group.AGENTS,

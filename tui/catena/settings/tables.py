@@ -16,7 +16,7 @@ from catena.errors import InvalidSettings
 from catena.settings.definitions import Group, Takes, setting, written
 from catena.settings.file.document import SettingsDocument
 
-if TYPE_CHECKING:  # the first frame needs none of these
+if TYPE_CHECKING:  # for annotations alone
     from catena.keys.keymap import KeyMap
     from catena_acp.permissions.rule import Rule
 
@@ -84,7 +84,7 @@ def read_agents(document: SettingsDocument) -> dict[str, AgentSetting]:
     return agents
 
 
-def known_names(agents: Mapping[str, AgentSetting]) -> set[str]:
+def known_agent_names(agents: Mapping[str, AgentSetting]) -> set[str]:
     """The names of every agent: of the catalogue, and of these tables."""
     from catena_acp.agents.catalog import catalog
 

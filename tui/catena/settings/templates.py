@@ -139,7 +139,7 @@ class KnownTemplates:
                 async with self.store.read() as reader:
                     for each in found:
                         if each.of_project:
-                            answers[each.path] = await permission_rules.answer_on_file(
+                            answers[each.path] = await permission_rules.file_answer(
                                 reader, each.path, each.digest
                             )
         return tuple(replace(each, allowed=answers.get(each.path)) for each in found)
@@ -150,7 +150,7 @@ async def answer_about(template: Template, db: Database, *, allowed: bool) -> No
     from catena_store.conversations import permission_rules
 
     async with db.write() as tx:
-        await permission_rules.answer_for_file(tx, template.path, template.digest, trusted=allowed)
+        await permission_rules.keep_file_answer(tx, template.path, template.digest, trusted=allowed)
 
 
 def _digest(data: bytes) -> str:

@@ -224,7 +224,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[str]:
     return [fact for fact in (messages, safe_line(str(model)) if model else "") if fact]
 
 
-def context_text(price: Price) -> str:
+def price_text(price: Price) -> str:
     """How a prompt there gets its context: `same context`, `new session`, or `14 replayed`."""
     if not price.native:
         return f"{price.told:,} replayed"
@@ -238,7 +238,7 @@ def format_clock(at: datetime) -> str:
     return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
 
 
-def letter(at: int) -> str:
+def branch_letter(at: int) -> str:
     """The letter of a branch by its place from the left; a number behind Z."""
     return ascii_uppercase[at] if at < len(ascii_uppercase) else f"{at + 1}"
 

@@ -1,4 +1,4 @@
-"""The themes that ship, and those that are made of a person's or Textual's colours."""
+"""Every theme by its name: those that ship, and those that are made of a person's or Textual's colours."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ class UndoResult:
     files: FilesMoved | None = None  # those that were restored with the last of the acts
 
 
-NOTHING = "Nothing to undo."
-NOTHING_AGAIN = "Nothing to redo."
+NOTHING_TO_UNDO = "Nothing to undo."
+NOTHING_TO_REDO = "Nothing to redo."
 NOT_AGAIN = "Cannot redo: something else was changed since. It is still in the history and the tree."
 _TAKEN_ALONG = "Your next prompt includes messages from before you logged out. "
 
@@ -175,7 +175,7 @@ async def _named(r: Reader, entry: JournalEntry) -> JournalLine:
     return JournalLine(entry, conversation_name(record.title if record else None, first_prompt))
 
 
-def what(done: JournalLine) -> str:
+def act_words(done: JournalLine) -> str:
     """The name of an act, as part of a sentence."""
     name, after = f"“{safe_line(done.name)}”", done.entry.after
     if of_each := done.entry.after.get("conversations"):
@@ -223,17 +223,17 @@ def what(done: JournalLine) -> str:
 
 def undone(taken: UndoResult) -> str:
     """Text on what was undone, and what one more `/undo` would undo."""
-    coming = f"/undo again for: {what(taken.next)}." if taken.next else "Nothing more to undo."
+    coming = f"/undo again for: {act_words(taken.next)}." if taken.next else "Nothing more to undo."
     return f"Undone: {_acts(taken)}. {_files(taken)}{coming} /undo redo to redo."
 
 
 def done_again(taken: UndoResult) -> str:
     """Text on what was redone, and what one more `/redo` would redo."""
-    coming = f"/undo redo again for: {what(taken.next)}." if taken.next else ""
+    coming = f"/undo redo again for: {act_words(taken.next)}." if taken.next else ""
     return f"Redone: {_acts(taken)}. {_files(taken)}{coming}".rstrip()
 
 
-async def warning(taken: UndoResult) -> str:
+async def logout_warning(taken: UndoResult) -> str:
     """Say if the branch has messages from before a logout, which the next prompt would send on; "" if not."""
     tab = taken.look_at
     if tab is None or tab.conversation.read_only:
@@ -251,7 +251,7 @@ def _files(taken: UndoResult) -> str:
 
 
 def _acts(taken: UndoResult) -> str:
-    last = what(taken.acts[-1])
+    last = act_words(taken.acts[-1])
     more = len(taken.acts) - 1
     return f"{last} and {more} more after it" if more else last
 

@@ -66,7 +66,7 @@ async def search_branch(
         ) -> list[Message]:
             if leaf is None:
                 return []
-            return await search.with_text(reader, leaf, text, top=first, bottom=last)
+            return await search.rows_with_text(reader, leaf, text, top=first, bottom=last)
 
         rows = await read(candidates)
         found = await asyncio.to_thread(counted, rows[::-1] if upwards else rows) if rows else []

@@ -150,7 +150,7 @@ def shown_address(address: str) -> str:
     return _CREDENTIALS.sub("://", address)
 
 
-MOST_UNPACKED_BYTES = 8 << 30  # unpacked
+MOST_UNPACKED_BYTES = 8 << 30
 MOST_MEMBERS = 500_000
 _TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar")
 _MEMBER_PIECE = 1 << 20

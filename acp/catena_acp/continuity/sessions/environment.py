@@ -30,7 +30,14 @@ from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import MODE, apply_settings, ask_first, wanted_on
 from catena_acp.errors import AgentGone
-from catena_acp.mcp.servers import FILE_NAME, ProjectFile, Recipient, ServerChoice, choose, read_project_file
+from catena_acp.mcp.servers import (
+    PROJECT_FILE_NAME,
+    ProjectFile,
+    Recipient,
+    ServerChoice,
+    choose_servers,
+    read_project_file,
+)
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentSpec, SessionSetup
 from catena_acp.trouble.troubles import Trouble
@@ -145,7 +152,7 @@ class Environment:
         """Read which directories and MCP servers the conversation was given."""
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
-                self.directories = await conversations.directories(reader, self._conversation_id)
+                self.directories = await conversations.further_directories(reader, self._conversation_id)
         await self.servers.load()
 
     @property
@@ -330,7 +337,7 @@ class _SessionServers:
         """Read which servers the conversation was given."""
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
-                self._kept = await conversations.servers(reader, self._conversation_id)
+                self._kept = await conversations.mcp_servers(reader, self._conversation_id)
 
     async def look(self, cwd: str) -> None:
         """Read the project's file anew, and what the person answered about it."""
@@ -340,14 +347,14 @@ class _SessionServers:
         if self.project is not None:
             with contextlib.suppress(StoreError):
                 async with self._services.db.read() as reader:
-                    self.allowed = await permission_rules.answer_on_file(
+                    self.allowed = await permission_rules.file_answer(
                         reader, self.project.path, self.project.digest
                     )
 
     async def answer(self, project: ProjectFile, *, allowed: bool) -> None:
         """Store the person's answer about a file as they saw it. Raises StoreError."""
         async with self._services.db.write() as tx:
-            await permission_rules.answer_for_file(tx, project.path, project.digest, trusted=allowed)
+            await permission_rules.keep_file_answer(tx, project.path, project.digest, trusted=allowed)
         if self.project is not None and self.project.digest == project.digest:
             self.allowed = allowed
 
@@ -357,7 +364,9 @@ class _SessionServers:
         """Every server that this conversation knows, with what becomes of it in a session of this agent."""
         recipient = Recipient(cwd, spec.name, spec.profile, title or spec.title, abilities)
         known = (*self._services.mcp_servers, *(self.project.servers if self.project else ()))
-        return choose(self._kept, known, recipient, project_allowed=self.allowed, environment=os.environ)
+        return choose_servers(
+            self._kept, known, recipient, project_allowed=self.allowed, environment=os.environ
+        )
 
     def sent(self, cwd: str, spec: AgentSpec, abilities: Abilities | None) -> tuple[dict[str, object], ...]:
         """The servers that a session is given."""
@@ -371,10 +380,12 @@ class _SessionServers:
             f"MCP server {each.server.name} is left out: {each.why}." for each in known if each.unexpected
         ]
         if self.project is not None:
-            words += [f"{FILE_NAME}: {wrong}." for wrong in self.project.wrong]
+            words += [f"{PROJECT_FILE_NAME}: {wrong}." for wrong in self.project.wrong]
             if self.allowed is None and (count := len(self.project.servers)):
                 servers, them = ("an MCP server", "it") if count == 1 else (f"{count} MCP servers", "them")
-                words.append(f"This project brings {servers} ({FILE_NAME}): /mcp shows and allows {them}.")
+                words.append(
+                    f"This project brings {servers} ({PROJECT_FILE_NAME}): /mcp shows and allows {them}."
+                )
         new = [each for each in words if (window_id, each) not in self._told]
         if new:
             self._told |= {(window_id, each) for each in new}

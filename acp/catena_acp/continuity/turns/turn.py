@@ -493,7 +493,7 @@ class RunningTurn:
         try:
             async with self._services.db.read() as reader:
                 whose = self.turn.conversation_id
-                further = (*self.live.directories, *await conversations.directories(reader, whose))
+                further = (*self.live.directories, *await conversations.further_directories(reader, whose))
                 rules = await rules_in_force(reader, directory, whose, everywhere, further)
         except StoreError:
             return None  # what cannot be read allows nothing

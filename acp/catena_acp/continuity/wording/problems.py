@@ -1,4 +1,4 @@
-"""Trouble and the ends of turns in words: what happened, what it means, what can be done. Pure."""
+"""Trouble, the ends of turns and who holds a conversation, in words: what happened, what it means, what to do. Pure."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Branches:
     async def lineage(self) -> Lineage:
         """The source that the conversation was forked from, and the forks of it."""
         async with self._conversation.services.db.read() as reader:
-            return await tree.of_conversation(reader, self._conversation.id)
+            return await tree.lineage(reader, self._conversation.id)
 
     async def learn_fork_at(self, window_id: str, leaf_id: str | None, spec: AgentSpec | None = None) -> None:
         """Find out whether the agent forks at a message, if a prompt below a row depends on it. Raises StoreError."""

@@ -244,7 +244,7 @@ class Conversations:
                 tx, id=conversation_id, agent=agent.name, profile=agent.profile, cwd=cwd
             )
             for path in further:
-                await conversations.add_directory(tx, conversation_id, path)
+                await conversations.add_further_directory(tx, conversation_id, path)
         return await self.open(conversation_id)
 
     async def open(self, conversation_id: str) -> Conversation:

@@ -143,10 +143,10 @@ class ForkOperation:
             )
             if record.cwd == source.cwd:
                 await files_place.move(tx, FilesPlace(record.id, None, await self._files_of_source(tx)))
-            for path in (*await conversations.directories(tx, source.id), *wanted.directories):
-                await conversations.add_directory(tx, record.id, path)
-            servers = await conversations.servers(tx, source.id)
-            await conversations.add_servers(tx, record.id, (*servers, *wanted.mcp_servers))
+            for path in (*await conversations.further_directories(tx, source.id), *wanted.directories):
+                await conversations.add_further_directory(tx, record.id, path)
+            servers = await conversations.mcp_servers(tx, source.id)
+            await conversations.add_mcp_servers(tx, record.id, (*servers, *wanted.mcp_servers))
         return record
 
     async def _files_of_source(self, reader: Reader) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ async def read_chain(
     for link in newest:
         load = loads.get(link.id)
         ends = await links.extent(r, link.id, load) if load else LinkExtent(None, None, None, None, None)
-        events = tuple(await links.events_of(r, link.id))
+        events = tuple(await links.events_of_link(r, link.id))
         marks = await links.previews(r, {row for row in (link.knows, link.reach) if row})
         entries.append(
             ChainEntry(

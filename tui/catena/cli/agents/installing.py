@@ -1,4 +1,4 @@
-"""``catena agents install`` and ``remove``, which first show what is done, and ``update``, which alone fetches."""
+"""``catena agents install`` and ``remove``, which first show what is done, and ``update`` of the registry's data."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ async def read_tree(db: Database, named: str) -> TreeContents:
     """
     async with db.read() as reader:
         found = await conversations.find(reader, named)
-        kin = await tree.of_conversation(reader, found.id)
+        kin = await tree.lineage(reader, found.id)
         forks = {fork.id for fork in kin.forks}
         nodes = await tree.nodes_of_conversation(reader, found.id, forks)
         leaf = await places.of(reader, found.id)
@@ -301,7 +301,7 @@ async def read_contents(reader: Reader, found: ConversationRecord) -> Conversati
         links=await links.of_conversation(reader, found.id),
         windows=await windows.of_conversation(reader, found.id),
         open_windows=frozenset(each.id for each in await windows.open_in(reader, found.id)),
-        directories=await _or_default(conversations.directories(reader, found.id), ()),
+        directories=await _or_default(conversations.further_directories(reader, found.id), ()),
         environments=await _or_default(environments.of_conversation(reader, found.id), {}),
         spending=await spending(reader, found.id, await places.of(reader, found.id)),
     )

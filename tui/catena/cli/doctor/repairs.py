@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
-from catena_store.database import database
-from catena_store.database.database import Database, default_path
-from catena_store.database.salvage.salvage import Salvaged, salvage
-from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable
+
+if TYPE_CHECKING:  # a terminal is reset without the store
+    from catena_store.database.salvage.salvage import Salvaged
 
 _SEQUENCES = (
     # Off the alternate screen, and longer key codes: kitty keeps those of each screen apart.
@@ -51,6 +50,12 @@ def reset_terminal() -> int:
 
 def salvage_store() -> int:
     """Salvage a damaged store into a new one. Raises CommandRefused, StoreError."""
+    import asyncio
+
+    from catena_store.database.database import default_path
+    from catena_store.database.salvage.salvage import salvage
+    from catena_store.errors import StoreBusy
+
     path = default_path()
     if not path.exists():
         raise CommandRefused(f"{path} does not exist, so there is nothing to recover")
@@ -71,9 +76,12 @@ def salvage_store() -> int:
 
 
 async def _is_sound(path: Path) -> bool:
+    from catena_store.database.database import Database, check
+    from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable
+
     try:
         async with Database.open(path) as db, db.read() as reader:
-            return not (await database.check(reader, compare_indexes=True)).complaints
+            return not (await check(reader, compare_indexes=True)).complaints
     except StoreDamaged:
         return False
     except StoreBusy:
@@ -102,6 +110,10 @@ def _salvage_lines(saved: Salvaged) -> list[str]:
 
 def back_up_store(target: str) -> int:
     """Write a backup of the store to a new file. Raises CommandRefused, StoreError."""
+    import asyncio
+
+    from catena_store.database.database import Database, default_path
+
     path, copy = default_path(), Path(target).expanduser().absolute()
     if not copy.parent.is_dir():
         raise CommandRefused(f"{copy.parent}: No such file or directory")

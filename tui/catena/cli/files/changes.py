@@ -64,7 +64,7 @@ async def _read(named: str, turn: str | None) -> _Found:
         asked = (
             _Asked(leaf, ChangeScope()) if turn is None else await _turn(reader, conversation.id, leaf, turn)
         )
-        further = await conversations.directories(reader, conversation.id)
+        further = await conversations.further_directories(reader, conversation.id)
         snapshots = existing(db.path, conversation.cwd)
         changes = await read_changes(
             reader,

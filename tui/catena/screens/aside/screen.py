@@ -191,7 +191,7 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
     def say(self, text: str) -> None:
         """Show a message; the time of the answer replaces it when there was time to read it."""
         self._read_by = time.monotonic() + _READING_SECONDS
-        self._outlives = text != _NOT_WHOLE
+        self._outlives = text not in (_NOT_WHOLE, _NO_ANSWER)
         super().say(text)
 
     def _show_context(self, words: str) -> None:
@@ -286,6 +286,8 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
         """Ask no question otherwise; a text that was changed stays in the composer."""
         if self._unasked != self._more.text:
             self._more.put(self._unasked)
+        if self._edit is not None:
+            self.say("")  # nothing is dropped
         self._edit = None
 
     @property
@@ -317,7 +319,7 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
         """Copy the answer."""
         if answer := self._answer():
             self.app.copy_to_clipboard(answer)
-            self.say(copied_words("the answer", os.environ))
+            self.say(copied_words(self._what, os.environ))
 
     def action_insert(self) -> None:
         """Close the screen; the answer goes into the composer."""
@@ -332,16 +334,19 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
     def action_save(self) -> None:
         """Save the answer as a new file in the directory of the conversation."""
         if answer := self._answer():
-            self.run_worker(self._save(answer))
+            self.run_worker(self._save(answer, self._what))
 
-    async def _save(self, answer: str) -> None:
+    async def _save(self, answer: str, what: str) -> None:
         try:
             path = await asyncio.to_thread(write_new, self._directory, self._question.stem, answer)
         except OSError as error:
             self.say(f"Could not save: {error.strerror or error}.")
         else:
-            so_far = "" if self._since is None else ", as far as the answer has come"
-            self.say(f"Saved as {path.name} in {self._directory}{so_far}.")
+            self.say(f"Saved {what} as {path.name} in {self._directory}.")
+
+    @property
+    def _what(self) -> str:
+        return "the answer" if self._since is None else "the answer so far"
 
     @property
     def reader(self) -> Transcript:

@@ -22,8 +22,8 @@ from catena.text.chain_text import (
     checkpoint_facts,
     checkpoint_name,
     checkpoint_place,
-    context_text,
     format_clock,
+    price_text,
 )
 from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
@@ -148,7 +148,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
                 " · ".join(filter(None, (checkpoint_place(each), str(checkpoint.data.get("note") or ""))))
             ),
             columns=(Word(safe_line(each.agent_title)),) if self.size.width >= _NARROW else (),
-            detail=context_text(price) if price else "",
+            detail=price_text(price) if price else "",
             time=format_clock(checkpoint.created_at),
             dim=checkpoint.automatic and not checkpoint.label,
         )

@@ -22,7 +22,7 @@ from textual.widgets import Static
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.page import PageScreen, ReadingPane
-from catena.text.chain_text import letter, shared_words, shown_words
+from catena.text.chain_text import branch_letter, shared_words, shown_words
 from catena.text.changes_text import note_words, shown_path, size_words, state_words, touched_words
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
@@ -178,7 +178,7 @@ class ComparisonScreen(PageScreen):
             column.display = at in shown
         self.query_one(ShownAnswers).show(first, self._shown, count)
         keep = [
-            SheetKey(f"{{{_KEEP[at]}}}", f"keep {letter(at)}", f"keep({at})")
+            SheetKey(f"{{{_KEEP[at]}}}", f"keep {branch_letter(at)}", f"keep({at})")
             for at in shown
             if at < len(_KEEP)
         ]
@@ -194,7 +194,7 @@ class ComparisonScreen(PageScreen):
         kept = [changes.kept or not tail.rows for changes, tail in zip(read, tails, strict=True)]
         columns = self.query(".branch").results(Vertical)
         for at, (branch, tail, column) in enumerate(zip(self._compared, tails, columns, strict=True)):
-            words = partial(branch_part, letter(at), branch.title, tail, works=branch.works)
+            words = partial(branch_part, branch_letter(at), branch.title, tail, works=branch.works)
             said = [MessagesBlock(rows), Static("")] if (rows := said_on(tail)) else [Static("")]
             drawn = _drawn(diffs[at], len(read[at].files), directory)
             # Where nothing was kept, the head of the list says it for all.
@@ -281,7 +281,7 @@ def _own_files(comparison: Comparison, cwd: str, own: Sequence[Mapping[str, str]
     for path in paths[:_MOST_NAMED]:
         yield Content(f"  {shown_path(path, cwd)}")
         for at, words in enumerate(told):
-            yield Content.styled(f"    {letter(at)}  {words.get(path, 'not touched')}", "$muted")
+            yield Content.styled(f"    {branch_letter(at)}  {words.get(path, 'not touched')}", "$muted")
     if more := len(paths) - _MOST_NAMED if len(paths) > _MOST_NAMED else 0:
         yield Content.styled(f"  … {counted(more, 'more file')}", "$faint")
 
@@ -301,7 +301,7 @@ def _reported_files(comparison: Comparison, cwd: str) -> Iterator[Content]:
         for at, tail in enumerate(comparison.tails):
             touched = tail.files.get(path)
             words = " · ".join(touched_words(touched)) if touched else "not touched"
-            yield Content.styled(f"    {letter(at)}  {words}", "$muted")
+            yield Content.styled(f"    {branch_letter(at)}  {words}", "$muted")
 
 
 def _facts(tail: BranchTail, *, works: bool) -> Iterator[Content]:

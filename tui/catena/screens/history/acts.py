@@ -23,7 +23,7 @@ from catena.keys.bindings import keys_of
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.text.formats import size_text, truncate
 from catena.text.safe_text import safe_line
-from catena.workspace.keeping import NOTHING, TabKeeping, TabUndo, undone
+from catena.workspace.keeping import NOTHING_TO_UNDO, TabKeeping, TabUndo, undone
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
@@ -128,7 +128,7 @@ class HistoryActs:
             return "Nothing to undo here · /undo in the chat undoes earlier changes"
         step = await self._undoing.undo(None)
         self._count -= 1
-        return undone(step) if step else NOTHING
+        return undone(step) if step else NOTHING_TO_UNDO
 
     def _done(self, words: str) -> str:
         self._count += 1

@@ -12,7 +12,7 @@ from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, RowList, Word
 from catena.widgets.sheet_edges import SheetKey, Subject
-from catena.workspace.keeping import NOTHING
+from catena.workspace.keeping import NOTHING_TO_UNDO
 from catena_acp.conversation.access.allowances import ConversationRules
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 
@@ -95,7 +95,7 @@ class PermissionsScreen(ListScreen[str | None]):
         if self._undoing:
             self._change(self._undoing.pop()(), "Undone.")
         else:
-            self.say(NOTHING)
+            self.say(NOTHING_TO_UNDO)
 
     def _change(self, work: Awaitable[None], said: str) -> None:
         async def change() -> None:

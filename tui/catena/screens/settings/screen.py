@@ -24,7 +24,7 @@ from catena.settings.effective import Effective, effective_settings, value_words
 from catena.settings.file.document import SettingsDocument, read_text, settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
 from catena.settings.settings import SETTINGS, TABLES, Settings, parse_settings
-from catena.settings.tables import known_names
+from catena.settings.tables import known_agent_names
 from catena.terminal.programs import EditorFailed, edit_file
 from catena.terminal.times import KeyPace
 from catena.text.safe_text import safe_line
@@ -253,7 +253,7 @@ class SettingsScreen(ListScreen[None]):
     def _choices(self, setting: ListedSetting) -> tuple[str, ...]:
         definition = setting.definition
         if definition is None or definition.kind is SettingKind.AGENT:
-            return tuple(sorted(known_names(self._settings.agents)))
+            return tuple(sorted(known_agent_names(self._settings.agents)))
         return definition.choices
 
     def _value_chosen(self, setting: ListedSetting, value: str | None) -> None:

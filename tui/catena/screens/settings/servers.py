@@ -11,7 +11,13 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from catena.acts.settings import NO_FILE, answer_for, state, unanswered, where
+from catena.acts.settings import (
+    NO_SERVERS_FILE,
+    answer_for_servers,
+    server_place,
+    server_state,
+    unanswered_servers,
+)
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.screens.common.page import SCROLL_KEYS, PageScreen, ReadingPane, ReadingScreen
@@ -22,8 +28,8 @@ from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.conversation.access.allowances import ConversationServers, ListedServers
 from catena_acp.mcp.servers import (
-    FILE_NAME,
     NOT_ALLOWED_YET,
+    PROJECT_FILE_NAME,
     McpServer,
     ProjectFile,
     ServerChoice,
@@ -36,7 +42,7 @@ _REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{[^}]*\}")  # a value that is no sec
 _GROUPS = {
     ServerOrigin.CONVERSATION: "This conversation",
     ServerOrigin.SETTINGS: "Settings file",
-    ServerOrigin.PROJECT: f"This project ({FILE_NAME})",
+    ServerOrigin.PROJECT: f"This project ({PROJECT_FILE_NAME})",
 }
 
 
@@ -76,7 +82,7 @@ class ServersScreen(ListScreen[str | None]):
         rows = list(server_rows(listed))
         self.show_head(self.HEADING, count=f"{len(rows):,}")
         self.row_list.show(rows, keep=self.chosen_key)
-        if words := unanswered(listed):
+        if words := unanswered_servers(listed):
             self.say(f"{words}.")
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
@@ -102,10 +108,10 @@ class ServersScreen(ListScreen[str | None]):
         """Show all that the file of the project would start, however small the screen, and ask."""
         listed = self._listed
         if listed is None or (project := listed.project) is None:
-            self.say(NO_FILE)
+            self.say(NO_SERVERS_FILE)
             return
         if not project.servers:
-            self.say(f"Nothing in {FILE_NAME} can be used.")
+            self.say(f"Nothing in {PROJECT_FILE_NAME} can be used.")
             return
 
         def answer(allowed: bool | None) -> None:
@@ -123,7 +129,7 @@ class ServersScreen(ListScreen[str | None]):
         """Keep the answer about the file as it was shown."""
 
         async def answer() -> None:
-            words = await answer_for(self._servers, listed, allowed=allowed)
+            words = await answer_for_servers(self._servers, listed, allowed=allowed)
             await self._read()
             self.say(words)
 
@@ -191,7 +197,7 @@ def _in_full(project: ProjectFile, listed: ListedServers) -> Iterator[Content]:
         yield Content.assemble(
             (safe_line(server.name), "bold"), ("" if server.enabled else "  disabled", "$muted")
         )
-        yield Content(f"  {where(server)}")
+        yield Content(f"  {server_place(server)}")
         for name, value in (*server.env, *server.headers):
             yield Content.styled(f"  {safe_line(f'{name} = {value}')}", "$muted")
 
@@ -203,17 +209,17 @@ def server_rows(listed: ListedServers) -> Iterator[Row]:
         yield Row(
             str(at),
             server.name,
-            note=state(choice, listed),
+            note=server_state(choice, listed),
             mark=_mark(choice),
             group=_GROUPS[server.origin],
-            detail=where(server),
+            detail=server_place(server),
             dim=choice.sent is None and not choice.unexpected and choice.why != NOT_ALLOWED_YET,
         )
     for at, wrong in enumerate(listed.project.wrong if listed.project else ()):
         name, _, why = wrong.rpartition(": ")
         yield Row(
             f"{_WRONG}{at}",
-            name or FILE_NAME,
+            name or PROJECT_FILE_NAME,
             note=f"cannot be used: {why}",
             mark=Word("!", Tone.FAILURE),
             group=_GROUPS[ServerOrigin.PROJECT],
@@ -238,9 +244,9 @@ def details(choice: ServerChoice, listed: ListedServers) -> list[str]:
         origin = safe_line(from_home(listed.project.path))
     lines = [
         f"From        {origin}",
-        f"State       {safe_line(state(choice, listed))}",
+        f"State       {safe_line(server_state(choice, listed))}",
         f"Transport   {server.transport}",
-        f"{'Address' if server.url else 'Command'}     {where(server)}",
+        f"{'Address' if server.url else 'Command'}     {server_place(server)}",
     ]
     for title, pairs in (("Environment", server.env), ("Headers", server.headers)):
         lines += ["", title] if pairs else []

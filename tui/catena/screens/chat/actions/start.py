@@ -68,7 +68,7 @@ async def open_start(context: ChatContext) -> None:
 
 
 async def _show_others(context: ChatContext) -> None:
-    from catena.history.sessions_here import sessions_here
+    from catena.history.sessions_here import sessions_here  # behind the first frame
 
     with suppress(StoreError):
         here = await sessions_here(context.tabs.store, context.settings, context.tabs.directory)

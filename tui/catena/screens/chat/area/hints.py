@@ -8,7 +8,7 @@ from catena.screens.chat.area.panel_stack import PanelStack
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.prompt.prompt_area import PromptArea
 
-if TYPE_CHECKING:  # a name of types
+if TYPE_CHECKING:  # for annotations alone
     from catena.keys.keymap import KeyMap
     from catena.widgets.hint_line import Hint
     from catena.workspace.tab import Tab
