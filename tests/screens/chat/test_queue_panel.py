@@ -48,6 +48,23 @@ def order(person: Person) -> list[str]:
     return [item.text for item in person.tab.queue]
 
 
+async def test_s01_on_a_small_screen_the_way_out_of_the_list_stands_where_the_empty_box_was(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(40, 10)) as person:
+        await person.say("say busy; hang")
+        await person.sees("  busy")
+        for text in ("say one", "say two"):
+            await person.say(text)
+        await person.until(lambda: order(person) == ["say one", "say two"], "both to wait")
+        assert "Reply to Rehearsal" in person.text
+        await person.press("ctrl+n")
+        await person.sees("esc back")
+        assert "Reply to Rehearsal" not in person.text
+        await person.press("escape")
+        await person.sees("Reply to Rehearsal")
+
+
 async def test_w16_the_list_is_worked_by_keys_and_letters_type_nothing_there(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await queued(person, "say one", "say two", "say three")

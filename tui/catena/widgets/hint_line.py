@@ -49,6 +49,7 @@ class HintLine(Widget):
         self._tab = tab
         self._left: tuple[Hint, ...] = ()
         self._right: tuple[Hint, ...] = ()
+        self._first = False
         self._placeholder = "Message"
         self._said = ""
         self._wrong = False
@@ -66,11 +67,14 @@ class HintLine(Widget):
             self._placeholder = safe_line(placeholder)
             self.changed()
 
-    def hint(self, right: Sequence[Hint], left: Sequence[Hint] = ()) -> None:
-        """Set the hints; if there is no room, the first ones go first. ``left`` take the placeholder's place."""
-        hints = (tuple(left), tuple(right))
-        if hints != (self._left, self._right):
-            self._left, self._right = hints
+    def hint(self, right: Sequence[Hint], left: Sequence[Hint] = (), *, first: bool = False) -> None:
+        """Set the hints; if there is no room, the first ones go first. ``left`` take the placeholder's place.
+
+        With ``first`` the placeholder goes where not one has room beside it.
+        """
+        hints = (tuple(left), tuple(right), first)
+        if hints != (self._left, self._right, self._first):
+            self._left, self._right, self._first = hints
             self.changed()
 
     def say(
@@ -136,6 +140,8 @@ class HintLine(Widget):
             address = Content.styled(self._placeholder, "$faint").truncate(max(1, width), ellipsis=True)
             left = hints_line(self._left, width) if self._left else address
             right = hints_line(self._right, width - left.cell_length - 2 * _AROUND)
+            if self._first and not right:
+                left, right = Content(""), hints_line(self._right, width)
         return Content.assemble(left, " " * max(0, width - left.cell_length - right.cell_length), right)
 
     def render(self) -> Content:

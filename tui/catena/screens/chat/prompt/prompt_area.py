@@ -177,7 +177,8 @@ class PromptArea(Centred):
         if of_composer and self.short:
             self.hints.hint(())
         else:
-            self.hints.hint(right[-1:] if of_composer and self.narrow else right, () if self.short else left)
+            right = right[-1:] if of_composer and self.narrow else right
+            self.hints.hint(right, () if self.short else left, first=not of_composer)
         beside_text = bool(self.composer.text) and not of_composer
         self.edges.show_keys((*left, *right) if beside_text else ())
 
