@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.conversation.branches import files as branch_files
 from catena_acp.conversation.branches.files import moved_words
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import FilesNotKept
 from catena_acp.snapshots import keeping as keeping_module
 from catena_acp.snapshots import restoring as bringing
 from catena_acp.snapshots.keeping import FileSnapshots
-from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan, plan_restore
 from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
 from catena_store.errors import SnapshotFailed
@@ -449,3 +450,25 @@ async def test_g04_files_of_acts_that_can_be_undone_are_spared(world: World) -> 
         undoing, scope = undo_of(desk)
         assert await undoing.undo(scope) is not None
         assert files(world)["b.txt"] == "mine alone\n"
+
+
+async def test_g10_a_plan_that_is_given_up_is_told_to_nobody_however_far_it_was(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sheet that closes gives up its plan; what went on behind it found parts of the sheet gone."""
+    begun, finish = asyncio.Event(), asyncio.Event()
+
+    async def slow(*arguments: Any, **named: Any) -> RestorePlan:
+        begun.set()
+        await finish.wait()
+        return await plan_restore(*arguments, **named)
+
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await two_written(desk)
+        monkeypatch.setattr(branch_files, "plan_restore", slow)
+        plan = asyncio.create_task(desk.conversation.files.plan(desk.window_id, await end_of_first(desk)))
+        await begun.wait()
+        plan.cancel()
+        finish.set()
+        with pytest.raises(asyncio.CancelledError):
+            await plan

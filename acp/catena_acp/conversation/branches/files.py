@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catena_acp.continuity.cancellation import shielded
+from catena_acp.continuity.cancellation import raise_if_cancelled, shielded
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.journal import files_followed, files_moved, files_restored, move_window
@@ -94,6 +94,8 @@ class BranchFiles:
                 except FilesNotKept:
                     if not snapshots.is_keeping:  # else a turn has just ended, and its files are being kept
                         raise
+                finally:
+                    raise_if_cancelled()
 
     async def plan_of_act(self, entry: JournalEntry, window_id: str, *, undone: bool) -> RestorePlan | None:
         """What undoing an act with files would change, or doing it again; None where it had none. Raises StoreError."""
