@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from catena_acp.agents.running_agent import Agent
 
 
+__all__ = [
+    "ENVIRONMENT",
+    "TERMINAL",
+    "TerminalLogin",
+    "Variable",
+    "end_group",
+    "offered_methods",
+    "process_start_time",
+    "start_agent",
+    "terminal_login",
+    "variables_of",
+]
+
 # Kinds of method; every other kind is carried out by the agent itself.
 TERMINAL = "terminal"  # a command that a person runs in a terminal
 ENVIRONMENT = "env_var"  # variables that must be set before the agent starts
@@ -69,20 +82,6 @@ def variables_of(spec: AgentSpec, method: AuthMethod, environment: Mapping[str, 
     """The variables of an environment method, and whether each is set for the agent now."""
     environment_of_agent = agent_environment(environment, spec.env)
     return tuple(Variable(name, bool(environment_of_agent.get(name))) for name in method.variables)
-
-
-__all__ = [
-    "ENVIRONMENT",
-    "TERMINAL",
-    "TerminalLogin",
-    "Variable",
-    "end_group",
-    "offered_methods",
-    "process_start_time",
-    "start_agent",
-    "terminal_login",
-    "variables_of",
-]
 
 
 def _discard(_line: str) -> None:

@@ -1,4 +1,4 @@
-"""Links: the chain of a conversation's sessions, parked ones too, and the append-only record of events on each."""
+"""Links: the chain of a conversation's sessions, parked ones too, the events on each, and what each carried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing of tool calls: their line, what is shown of their work below it, and unfolded all of it."""
+"""Drawing of tool calls: their line, their work below it or unfolded, and their subject before they are allowed."""
 
 from __future__ import annotations
 
