@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.content import Content
 
+from catena.keys.actions import ACTIONS, PLACES
 from catena.keys.bindings import priority_bindings
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.common.page import Fitted, PageScreen
@@ -17,10 +18,12 @@ from catena.settings.templates import Template, used_templates
 from catena.widgets.commands import CommandWords
 from catena.widgets.sheet_edges import SheetKey, Subject
 
-_COMPOSER = (
-    ("{send}", "send (queue while the agent works); empty: send what waits"),
-    ("{new_line}", "new line"),
-    ("{stop}", "stop the turn and hold the queue; close what is open"),
+_Row = str | tuple[str, str]  # an action in the words of the table of keys; or a template of keys, with words
+
+_COMPOSER: tuple[_Row, ...] = (
+    "send",
+    "new_line",
+    "stop",
     ("{copy_clear_or_stop}", "copy the selection; else clear the draft (↑ restores it)"),
     ("{text_up} {text_down}", "prompt history at first/last line; ↓ restores the draft"),
     ("{text_up} when empty", "edit the newest queued prompt"),
@@ -30,111 +33,108 @@ _COMPOSER = (
     ("{complete}", "complete; jump to an open question"),
     ("{complete} on a path", "just pasted or dropped: attach the file"),
     ("{paste}", "attach the image on the clipboard"),
-    ("{search_inputs}", "search prompt history"),
+    "search_inputs",
     ("{stop} {stop}", "edit an earlier prompt: ↑ ↓ select, enter edit"),
-    ("{editor}", "open your editor ($VISUAL, $EDITOR)"),
+    "editor",
     ("{follow}", "when empty: go to the end of the transcript"),
     ("{quit}", "when empty: quit (asks once while an agent works)"),
     ("{next_mode}", "the agent's next mode: what it may do unasked"),
     ("{browse}", "browse the transcript"),
     ("{history} {palette}", "history; all commands"),
 )
-_ANYWHERE = (
-    ("{history}", "history: find and open a conversation"),
-    ("{new_tab}", "new tab"),
-    ("{previous_tab}", "previous tab"),
-    ("{next_tab}", "next tab"),
+_ANYWHERE: tuple[_Row, ...] = (
+    "history",
+    "new_tab",
+    "previous_tab",
+    "next_tab",
     ("{other_pane}", "the other pane (/side opens one); or click"),
-    ("{next_question}", "next tab whose agent asks"),
+    "next_question",
     ("{queue}", "queued prompts; again or esc: back"),
-    ("{find}", "find in the transcript"),
+    "find",
     ("{scroll_up} {scroll_down}", "scroll (or the wheel); typing still goes to the composer"),
     ("{next_mode}", "the agent's next mode: what it may do unasked"),
     ("{browse}", "browse the transcript; again or esc: back"),
-    ("{suspend}", "suspend to the shell (fg returns)"),
-    ("{palette}", "all commands"),
-    ("{help}", "help for this place"),
+    "suspend",
+    "palette",
+    "help",
 )
-_BROWSING = (
+_BROWSING: tuple[_Row, ...] = (
     ("{*next_message previous_message}", "next, previous message"),
     ("{*next_prompt previous_prompt}", "next, previous prompt"),
     ("{top end}", "top, end"),
-    ("{*fold}", "fold or unfold"),
-    ("{raw}", "tool call: raw input and output"),
-    ("{edit}", "edit and resend the prompt (the old version is kept)"),
+    "*fold",
+    "raw",
+    "edit",
     ("{retry}", "retry the prompt; then a: with another agent"),
     ("{fork fork_beside}", "fork from here, in this tab, side by side or in a new one"),
     ("{previous_version next_version}", "previous, next version of the prompt"),
     ("{branch_point_above branch_point_below}", "previous, next prompt with versions"),
-    ("{tree}", "tree of all branches: go to, compare, fork, quote"),
+    "tree",
     ("{copy_message copy_code}", "copy the message, copy its code block"),
     ("{open_image save_image}", "open, save the agent's image"),
-    ("{quote}", "quote it into the composer"),
+    "quote",
     ("{turn_changes}", "what its turn changed in files"),
-    ("{context}", "see what the agent knew there"),
-    ("{undo}", "undo the last edit, fork, rename or close"),
+    "context",
+    "undo",
     ("{*tab_1 tab_2 tab_3 tab_4 tab_5 tab_6 tab_7 tab_8 tab_9}", "go to a tab"),
     ("{stop}, {browse}", "back to the composer"),
 )
-_QUEUE = (
+_QUEUE: tuple[_Row, ...] = (
     ("{*previous_queued next_queued}", "select"),
     ("{send_later send_sooner}", "move down, up"),
-    ("{edit_queued}", "edit it in the composer"),
-    ("{send_now}", "send it now: into the running turn, or after stopping it"),
-    ("{delete_queued}", "delete it"),
+    "edit_queued",
+    "send_now",
+    "delete_queued",
     ("{stop}, {queue}", "back to the composer"),
 )
-_QUESTION = (
+_QUESTION: tuple[_Row, ...] = (
     (
         "{*option_1 option_2 option_3 option_4 option_5 option_6 option_7 option_8 option_9}",
         "choose one of the agent's options; or click",
     ),
     ("{allow reject}", "allow once, reject once (if offered)"),
     ("{always}, {narrower_rule} {wider_rule}", "allow by a rule of yours in this project; narrower, wider"),
-    ("{diff}", "full diff; a request in full"),
-    ("{reason}", "reject with a reason, sent as your next prompt"),
+    "diff",
+    "reason",
     ("{stop}", "decide later; tab goes back to it"),
 )
-_FORM = (
+_FORM: tuple[_Row, ...] = (
     ("{next_field}, {previous_field}", "next, previous field (or ↑ ↓)"),
-    ("{take_field}", "next field; on the last one: send; on a web page: open it"),
+    "take_field",
     ("{choose} 1–9", "choose; or click"),
     ("{decline}", "decline, outside of text (tab goes there)"),
     ("{stop}", "decide later; tab goes back to it"),
 )
-_TROUBLE = (
+_TROUBLE: tuple[_Row, ...] = (
     ("{complete}", "go to the options; press a letter, or click"),
-    ("{trouble_retry}", "retry"),
+    "trouble_retry",
     ("{trouble_wait}", "retry when the limit resets; again or esc cancels"),
     ("{trouble_login trouble_agent trouble_takeover}", "log in; another agent; take over"),
-    ("{trouble_stderr}", "error output"),
+    "trouble_stderr",
     ("{stop}", "back to the composer; again: dismiss"),
 )
 
+
+def _row(row: _Row) -> tuple[str, str]:
+    return row if isinstance(row, tuple) else (f"{{{row}}}", ACTIONS[row.removeprefix("*")].does)
+
+
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
-    "composer": _COMPOSER,
-    "browsing": _BROWSING,
-    "queue": _QUEUE,
-    "question": _QUESTION,
-    "form": _FORM,
-    "trouble": _TROUBLE,
-    "anywhere": _ANYWHERE,
+    place: tuple(map(_row, rows))
+    for place, rows in (
+        ("composer", _COMPOSER),
+        ("browsing", _BROWSING),
+        ("queue", _QUEUE),
+        ("question", _QUESTION),
+        ("form", _FORM),
+        ("trouble", _TROUBLE),
+        ("anywhere", _ANYWHERE),
+    )
 }
 _SELECTING = (
     "Drag to select; ctrl+c copies through the terminal's clipboard. Hold shift for the terminal's own selection. "
     "Conversations are kept locally; `catena --resume` reopens them."
 )
-_TITLES = {
-    "composer": "While you write",
-    "browsing": "While you browse the transcript",
-    "queue": "In the queue",
-    "question": "When the agent asks for permission",
-    "form": "When the agent asks for input",
-    "trouble": "When something went wrong",
-    "anywhere": "Anywhere",
-}
-
-
 _KEYS = 16  # cells from the keys to what they do
 _NARROW = 56  # cells of the text below which words stand under a key
 
@@ -161,7 +161,7 @@ class HelpScreen(PageScreen):
         self._first = partial(keys_text, about or keys.hints(SECTIONS[place]))
         self._of_all = help_text(place, agents, commands, keys, templates)
         self._shows_all = everything
-        self._of_first = Subject() if about else Subject(_TITLES[place])
+        self._of_first = Subject() if about else Subject(PLACES[place].title)
         shown = self._of_all if everything else self._first
         super().__init__("Help", shown, subject=Subject() if everything else self._of_first)
 
@@ -217,7 +217,7 @@ def _lines(
     width: int,
 ) -> Iterator[Content]:
     for name in (place, *(name for name in SECTIONS if name != place)):
-        yield _title(_TITLES[name])
+        yield _title(PLACES[name].title)
         yield keys_text(keys.hints(SECTIONS[name]), width)
         yield Content("")
     yield _title("Commands")
