@@ -25,6 +25,7 @@ from catena_acp.port.port import AgentSpec
 if TYPE_CHECKING:  # the first frame needs none of the registry's data
     from catena_acp.agents.registry.entries import RegistryEntry
 
+NO_ACCOUNT = "built-in demo, no account needed"
 _COMMAND = "command:"
 _ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
 _RUNNER = re.compile(r"^(python[0-9.]*|node|npx|uvx|bun|bunx|deno|sh|bash|nice|exec)$")
@@ -292,7 +293,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "rehearsal",
             "Rehearsal",
             ((sys.executable, "-m", "catena_acp.rehearsal"),),
-            "built-in demo, no account needed",
+            NO_ACCOUNT,
             None,
             "",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
+from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow, next_prompt
 from catena.errors import CommandRefused
 from catena.settings.agents import stored_agent, stored_agent_name, typed_agent
 from catena.settings.file.document import settings_path
@@ -46,7 +46,7 @@ async def agent(on: Here, name: str) -> Done:
     if running := [task.title for task in tab.window.background]:
         said.append(f"{background_words(running)} of the agent before.")
     if price:
-        said.append(f"Your next prompt: {price}.")
+        said.append(next_prompt(price))
     on.surface.say(" ".join(said))
     await tab.window.prepare()
     return Done()

@@ -9,7 +9,18 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
-from catena.acts.surface import Done, Here, LiveReport, Question, QuestionOption, Refused, Report, ReportRow
+from catena.acts.surface import (
+    ALREADY_THERE,
+    Done,
+    Here,
+    LiveReport,
+    Question,
+    QuestionOption,
+    Refused,
+    Report,
+    ReportRow,
+    next_prompt,
+)
 from catena.acts.unknown import unknown_argument
 from catena.text.chain_text import (
     FREQUENCY_CHOICES,
@@ -119,7 +130,7 @@ async def fork_at(
     leaving = None if beside else tab
     shown, price = await on.surface.go(step(), itemgetter(0), leaving=leaving, beside=beside)
     where = "in this tab; the original is in the history" if shown is tab else apart
-    return Done(f"Forked {where}.{why} Your next prompt: {price.words}.{stayed}")
+    return Done(f"Forked {where}.{why} {next_prompt(price.words)}{stayed}")
 
 
 async def _price_of_fork(tab: Tab, message: Message | None) -> tuple[str, bool]:
@@ -139,7 +150,7 @@ async def follow(on: Here) -> Done:
     """Go to where the conversation went on elsewhere."""
     place = await on.tabs.branches.place_of(on.tab)
     if place is None or place == on.tab.leaf_id:
-        raise Refused("You are already there.")
+        raise Refused(ALREADY_THERE)
     return await go_to(on, place, "Now where the conversation went on.")
 
 
@@ -148,12 +159,12 @@ async def go_to(
 ) -> Done:
     """Go to a row, with ``files`` if they are ``chosen``; else they may be chosen now."""
     if leaf_id == on.tab.leaf_id:
-        raise Refused("You are already there.")
+        raise Refused(ALREADY_THERE)
     moved = await _move(on, leaf_id, partial(on.tab.window.go_to, leaf_id), files, chosen=chosen)
     where = f"Now at “{safe_line(title)}”." if title else "Now on the branch of what was found."
     words = f"{where} {moved_words(moved)}".rstrip()
     try:
-        price = f" Your next prompt: {(await on.tab.conversation.chain.price(on.tab.window)).words}."
+        price = f" {next_prompt((await on.tab.conversation.chain.price(on.tab.window)).words)}"
     except ReadOnly:
         price = ""
     return Done(f"{words}{price} Later messages stay in the tree; /undo goes back.")
@@ -193,7 +204,7 @@ async def _back_to(
     price = (await on.tab.conversation.chain.price(window)).words
     kept = moved_words(moved) or f"{FILES_STAY.capitalize()}{await on.surface.files_behind()}."
     return Done(
-        f"Went back to {named}. Your next prompt: {price}. {kept} Later messages are kept; /undo returns to them."
+        f"Went back to {named}. {next_prompt(price)} {kept} Later messages are kept; /undo returns to them."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
+from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow, next_prompt
 from catena.settings.agents import titles_of
 from catena.text.changes_text import WAY_BACK
 from catena.text.formats import background_words, from_home, time_or_day, truncate_left
@@ -193,7 +193,7 @@ async def _move(on: Here, path: str) -> Done:
 async def next_price(tab: Tab) -> str:
     """A sentence on the price of a tab's next prompt, with a space before it; "" if the price is not known."""
     try:
-        return f" Your next prompt: {(await tab.conversation.chain.price(tab.window)).words}."
+        return f" {next_prompt((await tab.conversation.chain.price(tab.window)).words)}"
     except (AgentError, ReadOnly, StoreError):
         return ""
 

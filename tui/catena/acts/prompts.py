@@ -8,6 +8,7 @@ from functools import partial
 
 from catena.acts.agents import kept_agent
 from catena.acts.surface import (
+    NO_QUEUE,
     AnswerTo,
     Done,
     Here,
@@ -127,7 +128,7 @@ async def queue(on: Here, wish: str) -> Done:
             raise Refused(f"{int(number)} is not in the queue; /queue lists it.")
         return await change_queued(on, items[int(number) - 1], how)
     if not items:
-        raise Refused("The queue is empty. A prompt that you type while the agent works is queued.")
+        raise Refused(f"{NO_QUEUE} A prompt that you type while the agent works is queued.")
 
     async def read() -> Report:
         rows = [
@@ -147,7 +148,7 @@ async def queue(on: Here, wish: str) -> Done:
 async def unqueue(on: Here) -> Done:
     """Take the newest queued prompt back into the draft."""
     if not on.tab.queue:
-        raise Refused("The queue is empty.")
+        raise Refused(NO_QUEUE)
     return await change_queued(on, on.tab.queue[-1], "edit")
 
 

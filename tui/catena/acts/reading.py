@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
+from catena.acts.surface import (
+    Done,
+    Here,
+    LiveReport,
+    Question,
+    Refused,
+    Report,
+    ReportRow,
+    Voice,
+    next_prompt,
+)
 from catena.acts.table import FrontCommand, by_names, command_with_rest, verbs_of
 from catena.acts.unknown import shown_name
 from catena.settings.templates import Template
@@ -131,7 +141,7 @@ async def _pick(on: Here, link_id: str) -> Done:
     note = "Later messages are kept."
     await on.surface.ask(Question("Continue from here?", "Continue", price, note=note, seen=True))
     price = (await chain.pick(window, link_id)).words
-    on.surface.say(f"Back where that session ended. Your next prompt: {price}.")
+    on.surface.say(f"Back where that session ended. {next_prompt(price)}")
     await window.prepare()
     return Done()
 

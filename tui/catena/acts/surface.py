@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Prices = Callable[[Sequence["AgentSpec"]], Awaitable[list[str]]]  # of agents, in words
+IN_A_TAB = "in a new tab"
+ALREADY_THERE = "You are already there."
+NOTHING_CHANGED = "Nothing was changed."
+NO_QUEUE = "The queue is empty."
 NO_TAB = "No conversation is open: /new begins one, /history lists the others."
+
+
+def next_prompt(price: str) -> str:
+    """The sentence on the price of the next prompt."""
+    return f"Your next prompt: {price}."
 
 
 class Refused(CommandRefused):

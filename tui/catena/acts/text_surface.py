@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.acts.perform import perform
 from catena.acts.surface import (
+    IN_A_TAB,
     AnswerTo,
     Here,
     LiveReport,
@@ -44,7 +45,7 @@ class TextSurface:
         """``write`` is given one line at a time, without its end."""
         self._write = write
 
-    beside = "in a new tab"
+    beside = IN_A_TAB
     why_not_beside = ""
 
     @property

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
+from catena.errors import CommandRefused
 from catena.text.safe_text import safe_line
 
 _LONGEST_NAME = 60
@@ -37,6 +38,17 @@ def writing(path: Path, *, force: bool = False) -> Iterator[TextIO]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(beside)  # noqa: PTH108
+
+
+@contextmanager
+def refusing(named: str) -> Iterator[None]:
+    """Refuse, in words, what cannot be written under a name. Raises CommandRefused."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise CommandRefused(f"{named} exists already. Name another file.") from error
+    except OSError as error:
+        raise CommandRefused(f"{named} cannot be written: {error.strerror or error}") from error
 
 
 def _put_new(beside: str, path: Path) -> None:

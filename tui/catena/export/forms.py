@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from catena.errors import CommandRefused
-from catena.export.files import free_path, writing
+from catena.export.files import free_path, refusing, writing
 from catena.rendering.contents import Contents, ExportPart, Head, Titles
 from catena.text.formats import from_home
 from catena.text.secrets import Masked, SecretMask
@@ -204,7 +204,7 @@ async def _write(
 ) -> None:
     title_of: Callable[[str, str | None], str] = lambda *_: agent_title  # noqa: E731
     placing = writing(path)
-    try:
+    with refusing(str(path)):
         file = await asyncio.to_thread(placing.__enter__)
         try:
             async for piece in exported(reader, request, at=utc_now(), titles=title_of, mask=mask):
@@ -213,5 +213,3 @@ async def _write(
             placing.__exit__(type(error), error, error.__traceback__)
             raise
         await asyncio.to_thread(placing.__exit__, None, None, None)
-    except OSError as error:
-        raise CommandRefused(f"{path} cannot be written: {error.strerror or error}") from error

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
-from catena.acts.surface import Refused
+from catena.acts.surface import Refused, next_prompt
 from catena.errors import CommandRefused, ExitStatus
 from catena.linear.commands.commands import LinearCommands, command_of, refusal_of, unknown_text
 from catena.linear.context import LinearContext
@@ -176,7 +176,7 @@ class LinearClient:
         words = replace(price, exact=True).words if price is not None else ""
         before, self._priced = self._priced, words
         if price is not None and words != before and not self._context.has_said(words):
-            self._context.say(f"Your next prompt: {price.words}.")
+            self._context.say(next_prompt(price.words))
 
     async def _ready_for_line(self) -> None:
         """Where a file or a pipe is read, wait until the agent asks something, or has answered."""

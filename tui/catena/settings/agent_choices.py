@@ -19,6 +19,7 @@ from catena.settings.agents import REHEARSAL, agent_of_setting, require_command,
 from catena.settings.settings import Settings
 from catena.settings.tables import AgentSetting
 from catena_acp.agents.catalog import (
+    NO_ACCOUNT,
     Installation,
     agent_name,
     find_agents,
@@ -173,9 +174,9 @@ async def _read_version(command: str) -> str | None:
     return found[0] if found else None
 
 
+FROM_SETTINGS = "from your settings"
 _OR = ", or "  # between two ways to log in
 _USED_HERE = "used in this conversation"
-_NEEDS_NO_ACCOUNT = "built-in demo, no account needed"
 
 
 class Readiness(StrEnum):
@@ -295,7 +296,7 @@ def _own_agents(settings: Settings) -> list[AgentChoice]:
             spec = agent_of_setting(setting, settings)
         except AgentMissing:
             continue
-        choice = AgentChoice(setting.name, spec.title, Readiness.READY, note="from your settings")
+        choice = AgentChoice(setting.name, spec.title, Readiness.READY, note=FROM_SETTINGS)
         try:
             require_command(spec)
         except AgentMissing:
@@ -319,7 +320,7 @@ def _catalogue_agents(offered: Sequence[RegistryEntry]) -> list[AgentChoice]:
             how = how_to_install(entry, in_registry)
             choice = AgentChoice(entry.name, entry.title, Readiness.MISSING, how=how)
         elif entry.name == REHEARSAL:
-            choice = AgentChoice(entry.name, entry.title, Readiness.READY, note=_NEEDS_NO_ACCOUNT)
+            choice = AgentChoice(entry.name, entry.title, Readiness.READY, note=NO_ACCOUNT)
         else:
             readiness = Readiness.LOG_IN if lacks_account(entry) else Readiness.READY
             choice = AgentChoice(

@@ -10,12 +10,13 @@ from typing import Any
 
 from catena.cli.agents.known import KnownAgent, known_agents
 from catena.errors import CommandRefused, ExitStatus
-from catena.settings.agent_choices import Origin
+from catena.settings.agent_choices import FROM_SETTINGS, Origin
 from catena.settings.agents import REHEARSAL
 from catena.settings.settings import Settings, load_settings
 from catena.text.formats import from_home, size_text
 from catena.text.json_shapes import dumps, time_shape
 from catena.text.safe_text import safe, safe_line
+from catena_acp.agents.catalog import NO_ACCOUNT
 from catena_acp.agents.registry.data import RegistryData
 from catena_acp.agents.registry.entries import Archive
 from catena_acp.agents.registry.plans import this_platform
@@ -27,7 +28,7 @@ _ORIGINS = {
     Origin.CATENA: "installed by Catena",
     Origin.PATH: "found on PATH",
     Origin.NPX: "fetched by npx when it is started",
-    Origin.SETTINGS: "from your settings",
+    Origin.SETTINGS: FROM_SETTINGS,
     Origin.BUILT_IN: "comes with Catena",
 }
 
@@ -131,7 +132,7 @@ def _state(agent: KnownAgent) -> str:
 
 def _where(agent: KnownAgent) -> str:
     if agent.name == REHEARSAL:
-        return "built-in demo, no account needed"
+        return NO_ACCOUNT
     return f"{from_home(agent.path or '')} · {_ORIGINS[agent.status.origin]}"
 
 

@@ -29,10 +29,10 @@ def messages(store: Path, conversation: str | None, start: str, *, cwd: str) -> 
 
 def agents() -> Iterator[Value]:
     """Names of agents: those of the settings, those that Catena knows or installed, and the rehearsal agent."""
-    from catena_acp.agents.catalog import catalog
+    from catena_acp.agents.catalog import NO_ACCOUNT, catalog
     from catena_acp.agents.registry.installs import installed_agents
 
-    known = {each.name: each.title for each in catalog()} | {"rehearsal": "built-in demo, no account needed"}
+    known = {each.name: each.title for each in catalog()} | {"rehearsal": NO_ACCOUNT}
     ids = {each.id for each in catalog()}
     known |= {each.id: "installed by Catena" for each in installed_agents() if each.id not in ids}
     yield from sorted((known | dict.fromkeys(_own_agents(), "from your settings")).items())

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from catena.acts.surface import Cancelled, Done, Here, Question
+from catena.acts.surface import NOTHING_CHANGED, Cancelled, Done, Here, Question
 from catena.acts.text_surface import TextSurface
 from catena.app.services import serve_conversations
 from catena.cli.conversations.list import line_width
@@ -84,7 +84,7 @@ async def _keep_house(act: Callable[[Here], Awaitable[Done]], named: str, comman
         try:
             done = await act(Here(tabs, None, surface, settings, named=found))
         except Cancelled:
-            surface.say("Nothing was changed.")
+            surface.say(NOTHING_CHANGED)
             return ExitStatus.STOPPED
         surface.say(done.words)
     return ExitStatus.ANSWERED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from catena.acts.conversations import next_price
-from catena.acts.surface import Refused
+from catena.acts.surface import ALREADY_THERE, Refused
 from catena.linear.commands.prompts import offer_files, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
@@ -43,7 +43,7 @@ class BranchCommands:
                 context.say(f"{_LATER}.{await next_price(tab)}")
                 await offer_files(context, tab)
             else:
-                context.say("You are already there.")
+                context.say(ALREADY_THERE)
 
         context.show(
             f"You {number} has {counted(len(ids), 'version')}. /open and a number goes there.",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from catena.acts.surface import Refused
+from catena.acts.surface import NO_QUEUE, NOTHING_CHANGED, Refused
 from catena.linear import rows
 from catena.linear.context import LinearContext, ListRow
 from catena.mentions.mentions import with_mentions_of
@@ -217,7 +217,7 @@ class PromptCommands:
         """Send what an error or a stop held back."""
         tab = self._context.here
         if not tab.queue:
-            raise Refused("The queue is empty.")
+            raise Refused(NO_QUEUE)
         await tab.window.send_queued()
 
     # --- files, earlier inputs, shell
@@ -272,7 +272,7 @@ async def choose_files(
     await along.look(tab.conversation.files, tab.window_id, target)
     if context.input.terminal:
         if await choose_extent(context, along):
-            raise Refused("Nothing was changed.")
+            raise Refused(NOTHING_CHANGED)
     elif says and (said := said_along(along)):
         context.say(said)
     return along.choice

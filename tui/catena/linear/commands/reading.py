@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from catena.acts.surface import Refused
+from catena.acts.surface import NO_TAB, Refused
+from catena.export.files import refusing
 from catena.history.entries import HistoryEntry, TypedHistory
 from catena.history.finding import FoundConversation, MessageFinder, answers
 from catena.history.listing import HistoryListing
@@ -48,7 +49,7 @@ class ReadingCommands:
         """Say what goes on: Enter alone asks for it."""
         context, tab = self._context, self._context.tab
         if tab is None:
-            context.say("No conversation is open: /new begins one, /history lists the others.")
+            context.say(NO_TAB)
         elif tab.at_work and tab.doing is not Doing.ASKING:
             context.say(f"{context.title} is at work. /stop or Ctrl+C stops it; what you type is queued.")
         else:
@@ -125,12 +126,8 @@ class ReadingCommands:
                 file.write(content)
             return path
 
-        try:
+        with refusing(safe_line(named)):
             path = await asyncio.to_thread(write)
-        except FileExistsError as error:
-            raise Refused(f"{safe_line(named)} exists already. Name another file.") from error
-        except OSError as error:
-            raise Refused(f"{safe_line(named)} cannot be written: {error.strerror}") from error
         context.say(f"Wrote {from_home(safe_line(str(path)))}")
 
     async def find(self, argument: str) -> None:

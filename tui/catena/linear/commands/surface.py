@@ -10,6 +10,8 @@ from functools import partial
 from catena.acts.agents import prices as prices_of
 from catena.acts.perform import carry_out
 from catena.acts.surface import (
+    IN_A_TAB,
+    NOTHING_CHANGED,
     AnswerTo,
     Cancelled,
     Done,
@@ -23,8 +25,7 @@ from catena.acts.surface import (
     T,
     Voice,
 )
-from catena.errors import CommandRefused
-from catena.export.files import write_new
+from catena.export.files import refusing, write_new
 from catena.linear import rows as lines
 from catena.linear.commands.prompts import PromptCommands, choose_extent, said_along
 from catena.linear.commands.tabs import TabCommands
@@ -126,10 +127,8 @@ class AsideDialog:
 
     async def _save(self) -> None:
         directory, stem = self._tab.conversation.record.cwd, self._question.stem
-        try:
+        with refusing(f"{stem}.md"):
             path = await asyncio.to_thread(write_new, directory, stem, safe(self._aside.text))
-        except OSError as error:
-            raise CommandRefused(f"{stem}.md cannot be written: {error.strerror}") from error
         self._context.say(f"Wrote {from_home(str(path))}")
 
 
@@ -154,7 +153,7 @@ class LinesSurface:
         """True if lines are typed at one."""
         return self._context.echoes
 
-    beside = "in a new tab"
+    beside = IN_A_TAB
     why_not_beside = ""
 
     def say(self, words: str) -> None:
@@ -292,7 +291,7 @@ class LinesSurface:
         """Ask by number if somebody types; Enter takes what the settings have."""
         await look()
         if self._context.input.terminal and await choose_extent(self._context, along):
-            raise Refused("Nothing was changed.")
+            raise Refused(NOTHING_CHANGED)
 
     async def choose_agent(
         self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None

@@ -95,12 +95,13 @@ def question_words(subject: RequestSubject) -> str:
 
 
 NO_ANSWER = "The agent offers no answer"
+STOP_IT = f"{NO_ANSWER}: stop the turn to go on."
 
 
 def not_offered(options: Sequence[PermissionOption], *, allow: bool) -> str:
     """Why a key that allows or rejects answers nothing, and what does."""
     if not options:
-        return f"{NO_ANSWER}: stop the turn to go on."
+        return STOP_IT
     kind = "allow_once" if allow else "reject_once"
     several = sum(option.kind == kind for option in options) > 1
     what = f"Several answers {'allow' if allow else 'reject'} this" if several else "Not offered"

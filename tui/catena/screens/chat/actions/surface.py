@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from catena.acts.agents import prices as prices_of
 from catena.acts.perform import carry_out
 from catena.acts.surface import (
+    IN_A_TAB,
     AnswerTo,
     Cancelled,
     LiveReport,
@@ -68,7 +69,7 @@ class ScreenSurface:
     @property
     def beside(self) -> str:
         """Where a tab opens that is shown beside this one."""
-        return "side by side" if self._context.panes.room else "in a new tab"
+        return "side by side" if self._context.panes.room else IN_A_TAB
 
     @property
     def why_not_beside(self) -> str:

@@ -17,7 +17,7 @@ from catena.terminal.times import JUST_ASKED, KeyPace, Standing
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
-    NO_ANSWER,
+    STOP_IT,
     WITH_REASON,
     always_words,
     not_offered,
@@ -232,7 +232,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _note(self, ask: PermissionOpened) -> str:
         """That there is no answer, else what is to be known of the question."""
         if not ask.options:
-            return f"{NO_ANSWER}: stop the turn to go on."
+            return STOP_IT
         return " · ".join(note_words(ask))
 
     def _is_cut(self, words: BandWords) -> bool:
