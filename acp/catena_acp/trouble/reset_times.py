@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any, Final
 
@@ -142,6 +141,8 @@ def _by_key(key: str, value: Any, now: datetime) -> datetime | None:
     if name in _SECONDS or name in _MILLISECONDS:
         seconds = _number(value)
         if seconds is None and isinstance(value, str):
+            from email.utils import parsedate_to_datetime  # for this alone
+
             try:
                 return _plausible(parsedate_to_datetime(value), now)
             except (ValueError, OverflowError):
