@@ -170,6 +170,26 @@ def test_g03_in_a_subdirectory_it_is_said_where_git_takes_the_patch(kept: Catena
     assert not (top / "notes.txt").exists() and not (top / "tool").exists()
 
 
+def test_g03_the_name_of_a_file_that_is_too_large_to_keep_neither_steers_the_terminal_nor_adds_a_line(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    subprocess.run(["git", "init", "-q"], cwd=catena.project, check=True)
+    (catena.project / "make.sh").write_text("""
+        head -c 6000000 /dev/urandom > "$(printf 'big-\\033]0;owned\\a\\033[2J\\nNo changes.bin')"
+    """)
+    run_between_snapshots(catena, "cue one; terminal sh make.sh; write notes.txt a", "--agent", "rehearsal")
+
+    told = catena("changes", newest(catena))
+    linear = catena("--linear", "--continue", stdin="/files changes\n/quit\n")
+
+    assert "Not included: big-␛]0;owned␇␛[2J No changes.bin (too large)." in told.out
+    for out in (told.out, linear.out):
+        assert "(too large)." in out and "\x1b" not in out and "\x07" not in out
+        assert not any(line.startswith("No changes.bin") for line in out.splitlines())
+    assert "\n" in catena("changes", newest(catena), "--json").json["caveat"], "JSON has the exact name"
+
+
 def test_w29_the_command_loads_neither_the_screen_nor_the_sdk(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     edited(catena, ("a.txt", "1", "2"))

@@ -11,7 +11,7 @@ from functools import partial
 from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
 from catena.settings.agents import leading_agents
 from catena.text.chain_text import shared_words
-from catena.text.changes_text import shown_path
+from catena.text.changes_text import caveat_words, shown_path
 from catena.text.formats import from_home, listed, shortened
 from catena.text.names import numbered_again
 from catena.text.safe_text import safe_line
@@ -281,8 +281,8 @@ async def _comparison(tab: Tab, branches: Sequence[AskedBranch]) -> Report:
             rows.append(ReportRow(f"{name}, file: {path}", partial(_size, diff)))
         if (more := len(changes.files) - _MOST_FILES) > 0:
             rows.append(ReportRow(f"{name}: {counted(more, 'more file')}"))
-        if tail.rows and changes.caveat:
-            rows.append(ReportRow(f"{name}: {changes.caveat}"))
+        if tail.rows and (caveat := caveat_words(changes)):
+            rows.append(ReportRow(f"{name}: {caveat}"))
     return Report("Comparison", "", rows, heading=shared_words(found))
 
 

@@ -12,6 +12,7 @@ from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Repor
 from catena.text.blame_text import FileLines, full_words
 from catena.text.changes_text import (
     WAYS_BACK,
+    caveat_words,
     line_sentence,
     note_words,
     scope_words,
@@ -85,7 +86,7 @@ async def _changes(on: Here, scope: ChangeScope) -> Done:
                 await conversation.changes.note_look(tab.leaf_id)
         title = f"Changes {scope_words(scope)}"
         heading = counted(len(rows), "file")
-        note = f"{found.caveat} {WAYS_BACK}".lstrip()
+        note = f"{caveat_words(found)} {WAYS_BACK}".lstrip()
         return Report(title, title, rows, note, heading, enter="read it")
 
     return Done(report=LiveReport(scope, read, partial(_visit, on)))

@@ -15,7 +15,7 @@ from catena_acp.changes.changed_file import (
     OnDisk,
     relative_path,
 )
-from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import DiffLine
@@ -44,6 +44,11 @@ def scope_words(scope: ChangeScope) -> str:
 def shown_path(path: str, directory: str) -> str:
     """A path, relative where it lies below the directory of the conversation."""
     return safe_line(relative_path(path, directory) or path)
+
+
+def caveat_words(changes: Changes) -> str:
+    """The caveat of the changes, which names files, as one safe line."""
+    return safe_line(changes.caveat)
 
 
 def size_words(added: int, removed: int) -> str:

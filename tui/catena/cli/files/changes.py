@@ -10,7 +10,14 @@ from pathlib import Path
 
 from catena.cli.outcome import outcome
 from catena.errors import CommandRefused, ExitStatus
-from catena.text.changes_text import author_words, note_words, shown_path, size_words, state_words
+from catena.text.changes_text import (
+    author_words,
+    caveat_words,
+    note_words,
+    shown_path,
+    size_words,
+    state_words,
+)
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
 from catena_acp.changes.changed_file import FileDiff, diff_of_file, hunk_text
@@ -105,14 +112,10 @@ async def _turn(reader: Reader, conversation_id: str, leaf: str | None, named: s
 def _lines(found: _Found) -> Iterator[str]:
     directory = found.changes.directory
     added, removed = (sum(each.added for each in found.diffs), sum(each.removed for each in found.diffs))
-    if not found.diffs:
-        yield "No changes."
-        if found.changes.caveat:
-            yield found.changes.caveat
-        return
-    yield f"{counted(len(found.diffs), 'file')} {size_words(added, removed)}".rstrip()
-    if found.changes.caveat:
-        yield found.changes.caveat
+    size = f"{counted(len(found.diffs), 'file')} {size_words(added, removed)}".rstrip()
+    yield size if found.diffs else "No changes."
+    if caveat := caveat_words(found.changes):
+        yield caveat
     for diff in found.diffs:
         words = (size_words(diff.added, diff.removed), state_words(diff.file, directory))
         yield ""

@@ -23,7 +23,14 @@ from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.page import PageScreen, ReadingPane
 from catena.text.chain_text import branch_letter, shared_words, shown_words
-from catena.text.changes_text import note_words, shown_path, size_words, state_words, touched_words
+from catena.text.changes_text import (
+    caveat_words,
+    note_words,
+    shown_path,
+    size_words,
+    state_words,
+    touched_words,
+)
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.text.usage import usage_text
@@ -198,7 +205,8 @@ class ComparisonScreen(PageScreen):
             said = [MessagesBlock(rows), Static("")] if (rows := said_on(tail)) else [Static("")]
             drawn = _drawn(diffs[at], len(read[at].files), directory)
             # Where nothing was kept, the head of the list says it for all.
-            caveat = [_note(read[at].caveat)] if any(kept) and tail.rows and read[at].caveat else []
+            lacks = caveat_words(read[at]) if any(kept) and tail.rows else ""
+            caveat = [_note(lacks)] if lacks else []
             await column.mount(BranchWords(words), *said, *drawn, *caveat)
         own = [changed_files(*each) for each in zip(read, diffs, strict=True)] if all(kept) else None
         self.query_one("#shared", Static).update(shared_part(found, directory, own))
