@@ -96,6 +96,47 @@ def test_a_run_whose_answer_is_there_waits_for_no_fork_and_heeds_signals_meanwhi
     assert agents_of(catena) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_any_signal_ends_a_hook_that_a_run_waits_for(tmp_path: Path, number: signal.Signals) -> None:
+    catena = Catena(tmp_path)
+    catena.settings('[hooks]\nturn_end = "touch begun; sleep 30; touch ended"')
+
+    with catena.start("run", "--json", "--agent", "rehearsal", "say hello") as process:
+        wait_until((catena.project / "begun").exists)
+        wait_until(lambda: len(agents_of(catena)) > 1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=15)
+
+    ended = json.loads(out.splitlines()[-1])
+    assert (ended["stop_reason"], ended["exit_status"]) == ("end_turn", 128 + number)
+    assert (process.returncode, err) == (128 + number, "")
+    assert agents_of(catena) == [] and not (catena.project / "ended").exists()
+
+
+def test_the_hook_of_a_turn_that_ctrl_c_stopped_ends_by_itself_or_by_the_next_ctrl_c(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.settings('[hooks]\nturn_end = "cat > told; cp told begun; [ ! -e waits ] || sleep 30"')
+
+    def stopped() -> subprocess.Popen[str]:
+        process = catena.start("run", "--agent", "rehearsal", "say before\nhang")
+        until(process, "before")
+        process.send_signal(signal.SIGINT)
+        return process
+
+    with stopped() as process:
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads((catena.project / "told").read_text())["outcome"] == "cancelled"
+
+    (catena.project / "begun").unlink()
+    (catena.project / "waits").touch()
+    with stopped() as process:
+        wait_until((catena.project / "begun").exists)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=15)
+    assert process.returncode == 130 and agents_of(catena) == []
+
+
 def test_a_reader_that_goes_away_stops_the_turn_without_a_word(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     process = catena.start("run", "--agent", "rehearsal", "stream 5000 rate 50")

@@ -37,7 +37,7 @@ from catena_store.snapshots.git import executable
 from catena_store.snapshots.repository import snapshots_beside
 
 if TYPE_CHECKING:
-    from catena.programs.hooks import Hooks
+    from catena.programs.hooks import Hooks, Settling
 
 LOOK_SECONDS = 2.0
 _BREATH_SECONDS = 0.02  # between two steps, in which others can write
@@ -84,7 +84,7 @@ async def serve_conversations(
     read: bool = True,
     rules: bool = True,
     tell: Callable[[str], None] | None = None,
-    waits: bool = False,
+    settling: Settling | None = None,
     open_timeout: float | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[Conversations]:
@@ -96,8 +96,8 @@ async def serve_conversations(
     their turns. ``tools`` gives agents the checkpoint tools where the settings allow them, which need a person to
     answer. ``read`` is True if a person reads remarks, and ``rules`` if the person's permission rules answer requests.
     After ``open_timeout`` seconds a prompt goes on without a session that does not open; with None, the person decides.
-    ``tell`` is told of a hook that fails, and ``waits`` if hooks may come to their end. ``clock`` tells the times that
-    are stored.
+    ``tell`` is told of a hook that fails, and in a block of ``settling`` hooks come to their end. ``clock`` tells the
+    times that are stored.
     """
 
     def spec_of(name: str, profile: str) -> AgentSpec:
@@ -133,7 +133,7 @@ async def serve_conversations(
 
     async with (
         contextlib.aclosing(Guards()) as guards,
-        _hooks(settings, db, tell, waits=waits) as hooks,
+        _hooks(settings, db, tell, settling) as hooks,
         Conversations.serve(
             db,
             start_agent=start,
@@ -174,7 +174,7 @@ def _opening_wait(most: float | None) -> OpeningWait:
 
 @asynccontextmanager
 async def _hooks(
-    settings: Settings, db: Database, tell: Callable[[str], None] | None, *, waits: bool
+    settings: Settings, db: Database, tell: Callable[[str], None] | None, settling: Settling | None
 ) -> AsyncIterator[Hooks | None]:
     """The person's hooks; None without any, and nothing is imported for them."""
     if not settings.hooks.any:
@@ -182,7 +182,7 @@ async def _hooks(
         return
     from catena.programs.hooks import Hooks
 
-    async with Hooks.serve(settings.hooks, db, tell=tell, waits=waits) as hooks:
+    async with Hooks.serve(settings.hooks, db, tell=tell, settling=settling) as hooks:
         yield hooks
 
 

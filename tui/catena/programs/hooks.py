@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 from catena.programs import shapes
@@ -40,6 +40,8 @@ _CLOSING_SECONDS = 1.0  # for hooks of what happened last
 _AT_ONCE = 4
 _MOST = 100  # that run or wait; an agent can ask without end
 _LONGEST = 200  # characters of what is said of a failure
+# A block in which hooks come to their end; it is given what ends them before that.
+Settling = Callable[[Callable[[], None]], AbstractContextManager[None]]
 
 
 class Hooks:
@@ -65,23 +67,28 @@ class Hooks:
         db: Database,
         *,
         tell: Callable[[str], None] | None = None,
-        waits: bool = False,
+        settling: Settling | None = None,
         limit: float = LIMIT_SECONDS,
     ) -> AsyncIterator[Hooks]:
-        """Run hooks until the end of the block; then end those that still run, which one that ``waits`` lets end.
+        """Run hooks until the end of the block; then end those that still run.
 
-        ``tell`` is told of a hook's first failure; without it, that is remarked in the hook's conversation.
+        In a block of ``settling`` they come to their end before that. ``tell`` is told of a hook's first failure;
+        without it, that is remarked in the hook's conversation.
         """
         hooks = cls(settings, db, tell, limit)
         try:
             yield hooks
             if hooks._tasks:
-                await asyncio.wait(hooks._tasks, timeout=limit if waits else _CLOSING_SECONDS)
+                with settling(hooks._end) if settling else nullcontext():
+                    await asyncio.wait(hooks._tasks, timeout=limit if settling else _CLOSING_SECONDS)
         finally:
             running = list(hooks._tasks)
-            for task in running:
-                task.cancel()
+            hooks._end()
             await asyncio.gather(*running, return_exceptions=True)
+
+    def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
 
     def observe(self, conversation_id: str, event: ConversationEvent) -> None:
         """Begin the hooks of an event."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from catena.errors import ExitStatus
 
@@ -21,6 +22,7 @@ class Interrupts:
         # Each with its stop, until that was called.
         self._under_way: dict[object, Callable[[], object] | None] = {}
         self._may_cancel = True
+        self._at_once = False  # a signal wanted the end of the run, not that of its turns
 
     def install(self) -> None:
         """Install the signal handlers; an ignored SIGHUP (``nohup``) stays ignored."""
@@ -32,17 +34,22 @@ class Interrupts:
     def begin_turn(self, turn: object, stop: Callable[[], object]) -> None:
         """Begin a turn, which the first interrupt stops by ``stop``."""
         self._may_cancel = True
-        self._begin(turn, stop)
-
-    def begin_settling(self, turn: object, stop: Callable[[], object]) -> None:
-        """Begin the work that follows a turn, which any signal stops by ``stop``."""
-        self._may_cancel = False
-        self._begin(turn, stop)
-
-    def _begin(self, turn: object, stop: Callable[[], object]) -> None:
         self._under_way[turn] = stop
         if self.status is not None:
             self._stop_all()  # interrupted before it began
+
+    @contextmanager
+    def settling(self, stop: Callable[[], object]) -> Iterator[None]:
+        """Let any signal stop by ``stop`` what is waited for in the block, which follows the turns."""
+        work = object()
+        self._may_cancel = False
+        self._under_way[work] = stop
+        if self._at_once:
+            self._stop_all()
+        try:
+            yield
+        finally:
+            self.end_turn(work)
 
     def end_turn(self, turn: object) -> None:
         """End a turn; the close that follows the last one cannot be interrupted."""
@@ -72,9 +79,12 @@ class Interrupts:
     def _handle_signal(self, number: int) -> None:
         if self.status is None:
             self.status = 128 + number
-        if (number == signal.SIGINT or not self._may_cancel) and self._stop_all():
+        if number == signal.SIGINT and self._may_cancel and self._stop_all():
             return
-        if self._may_cancel and self._task is not None:
+        self._at_once = True
+        if not self._may_cancel:
+            self._stop_all()
+        elif self._task is not None:
             self._under_way.clear()
             self._may_cancel = False
             self._task.cancel()

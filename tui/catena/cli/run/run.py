@@ -85,6 +85,7 @@ async def _run(request: Request) -> int:
     status: int = ExitStatus.FAILED
     try:
         status = await headless.status()
+        status = interrupts.status or status
     except asyncio.CancelledError:
         if interrupts.status is None:
             raise
@@ -169,7 +170,7 @@ class _HeadlessRun:
                 read=sys.stderr.isatty(),
                 rules=by_rule,
                 tell=self._output.remark,
-                waits=True,
+                settling=self._interrupts.settling,
                 open_timeout=request.open_timeout,
             ) as live,
             _open(live, db, spec, existing, request) as opened,
@@ -202,7 +203,7 @@ class _HeadlessRun:
                 self._turn = SeveralTurns(several, self._streams, self._interrupts)
                 choice = _with_files(request, settings).files
                 await self._turn.run(target, db, prompt, files, rules, choice)
-                return self._interrupts.status or self._turn.status
+                return self._turn.status
             self._turn = HeadlessTurn(conversation, window, db, self._output, rules)
             edited = target.branch.edited_id if target.branch else None
             if clears(prompt):
@@ -217,7 +218,7 @@ class _HeadlessRun:
             ended = await self._turn.follow(self._interrupts)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
             await self._turn.settle(self._interrupts)
-        return self._interrupts.status or self._turn.status_of(ended)
+        return self._turn.status_of(ended)
 
     async def _existing(self, db: Database) -> records.ConversationRecord | None:
         request = self._request

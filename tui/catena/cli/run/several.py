@@ -199,8 +199,7 @@ class SeveralTurns:
                             prompt_id = started.prompt_id
             except ExceptionGroup as errors:
                 raise errors.exceptions[0] from errors
-            if self._interrupts.status is None:
-                await asyncio.gather(*(turn.settle(self._interrupts) for turn in self._turns.values()))
+            await asyncio.gather(*(turn.settle(self._interrupts) for turn in self._turns.values()))
             await self._stand_at_first(db, target, opened)
 
     async def _followed(self, name: str, turn: HeadlessTurn) -> None:

@@ -138,12 +138,12 @@ class HeadlessTurn:
         self._output.remark(CLEARED)
 
     async def settle(self, interrupts: Interrupts) -> None:
-        """Wait up to two seconds for the work on the session that follows a turn; any signal ends the wait."""
-        work = asyncio.create_task(self._window.settled())
-        interrupts.begin_settling(self, work.cancel)
-        await asyncio.wait({work}, timeout=_SETTLING_SECONDS)
-        interrupts.end_turn(self)
-        work.cancel()
+        """Wait up to two seconds for the work on the session that follows a turn, unless a signal comes."""
+        if interrupts.status is None:
+            work = asyncio.create_task(self._window.settled())
+            with interrupts.settling(work.cancel):
+                await asyncio.wait({work}, timeout=_SETTLING_SECONDS)
+            work.cancel()
         while not self._events.empty():
             if isinstance(event := self._events.get_nowait(), Remarked):
                 self._output.remark(event.text)
