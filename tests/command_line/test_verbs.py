@@ -101,6 +101,16 @@ def test_u10_a_conversation_is_renamed_pinned_archived_and_deleted_and_undo_brin
     again = catena("delete", id)
     assert again.status == 2 and "It was deleted already. To restore it, start Catena in " in again.err
     assert kept(catena) == []
+    before = shown(catena, id)
+    for refused in (
+        catena("rename", id, "Another"),
+        catena("pin", id),
+        catena("archive", id),
+        catena("run", "--resume", id, "say never"),
+        catena("--linear", "--resume", id, stdin="say never\n/quit\n"),
+    ):
+        assert (refused.status, refused.out, refused.err) == (again.status, "", again.err)
+    assert shown(catena, id) == before
 
     told = catena("--linear", "--agent", "rehearsal", stdin="/undo\n/quit\n").out
     assert "Undone" in told and kept(catena) == ["Login form"]

@@ -24,6 +24,7 @@ from catena.workspace.keeping import (
     undone,
     upstream_words,
 )
+from catena.workspace.lookup import DELETED, restore_words
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.database.database import Reader
@@ -41,12 +42,14 @@ async def rename(on: Here, title: str) -> Done:
     """Give the conversation a title."""
     if not title:
         raise Refused("/rename TITLE gives the conversation a title.")
+    await _refuse_deleted(on)
     await on.tabs.keeping.rename(on.conversation.id, title, by=on.at)
     return Done(f"Renamed to “{safe_line(title)}”.")
 
 
 async def pin(on: Here) -> Done:
     """Pin the conversation, so that it stands first in the history and is never pruned, or unpin it."""
+    await _refuse_deleted(on)
     pinned = await on.tabs.keeping.toggle_pin(on.conversation.id, by=on.at)
     return Done("Pinned: first in the history, never pruned." if pinned else "Unpinned.")
 
@@ -103,6 +106,7 @@ async def close(on: Here) -> Done:
 async def archive(on: Here) -> Done:
     """Archive the conversation: its tab closes, and it moves to the end of the history."""
     await _refuse_to_leave(on)
+    await _refuse_deleted(on)
     archiving = on.tabs.keeping.archive([on.conversation.id], by=on.at)
     await on.surface.go(archiving, _nowhere, leaving=on.at)
     return Done(f"Archived: now at the end of the history. {_undo_words(on)}")
@@ -119,8 +123,8 @@ async def delete(on: Here, wish: str) -> Done:
         )
     await _refuse_to_leave(on)
     upstream = bool(wish)
-    if not upstream and await on.tabs.keeping.is_deleted(on.conversation.id):
-        raise Refused(f"It was deleted already. {_undo_words(on)}")
+    if not upstream:
+        await _refuse_deleted(on)
     name = on.at.name() if on.at else on.conversation.title or on.conversation.id
     where = " here and at its agents, which cannot be undone" if upstream else ""
     await on.surface.ask(Question(f"Delete “{safe_line(name)}”{where}?", "Delete it", seen=not upstream))
@@ -138,13 +142,14 @@ async def _refuse_to_leave(on: Here) -> None:
         raise Refused("This conversation is empty; /close discards it.")
 
 
+async def _refuse_deleted(on: Here) -> None:
+    if await on.tabs.keeping.is_deleted(on.conversation.id):
+        raise Refused(f"{DELETED} {_undo_words(on)}")
+
+
 def _undo_words(on: Here) -> str:
     """How an act is taken back, which without a tab is done in the directory of the conversation."""
-    return (
-        "/undo to restore it."
-        if on.at
-        else f"To restore it, start Catena in {safe_line(from_home(on.conversation.cwd))} and type /undo."
-    )
+    return "/undo to restore it." if on.at else restore_words(on.conversation.cwd)
 
 
 def _nowhere(done: Kept | None) -> None:

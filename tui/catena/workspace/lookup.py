@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from catena.errors import CommandRefused
+from catena.text.formats import from_home
+from catena.text.safe_text import safe_line
 from catena.workspace.directories import is_directory, moved_directories
 from catena_store import places
 from catena_store.chains import environments, turns
@@ -10,7 +12,13 @@ from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, default_path
 from catena_store.records import ConversationRecord
 
+DELETED = "It was deleted already."
 _LOOKED_AT = 200  # directories, the most recently used ones
+
+
+def restore_words(directory: str) -> str:
+    """How a conversation of a directory is restored from outside of Catena, as a sentence."""
+    return f"To restore it, start Catena in {safe_line(from_home(directory))} and type /undo."
 
 
 async def find_conversation(reader: Reader, *, directory: str, named: str | None) -> ConversationRecord:
@@ -18,10 +26,13 @@ async def find_conversation(reader: Reader, *, directory: str, named: str | None
 
     Without one there, it is the newest of a directory that is gone, if git says that it is this one now.
 
-    Raises CommandRefused, NotFound or Ambiguous.
+    Raises NotFound, Ambiguous, and CommandRefused for a deleted one, in which nothing is to be said.
     """
     if named is not None:
-        return await conversations.find(reader, named)
+        found = await conversations.find(reader, named)
+        if (await conversations.marks(reader, found.id)).deleted:
+            raise CommandRefused(f"{DELETED} {restore_words(found.cwd)}")
+        return found
     newest = await conversations.latest(reader, cwd=directory) or await _moved_here(reader, directory)
     if newest is None:
         raise CommandRefused(f"no conversations in {directory}; `catena list` shows all")
