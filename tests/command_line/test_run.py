@@ -413,6 +413,19 @@ def test_settings_choose_the_agent_and_give_it_its_environment(tmp_path: Path) -
     assert "say two" in log.read_text()
 
 
+def test_settings_that_are_invalid_are_a_problem_among_the_events(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.settings('permissions = "sometimes"')
+
+    as_json, plain = run(catena, "--json", "say never"), run(catena, "say never")
+
+    assert (as_json.status, as_json.err) == (2, "")
+    problem = as_json.event("problem")
+    assert (problem["trouble"], problem["offers"]) == ("usage", [])
+    assert as_json.events[-1]["event"] == "turn_ended" and as_json.events[-1]["exit_status"] == 2
+    assert (plain.status, plain.out, plain.err) == (2, "", f"catena: {problem['text']}\n")
+
+
 def test_the_next_conversation_is_answered_by_the_agent_last_used(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     run(catena, "say one")

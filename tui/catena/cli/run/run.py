@@ -32,13 +32,13 @@ from catena_acp.continuity.wording.problems import hold_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.rows import clears
-from catena_acp.errors import AgentError, AgentMissing, ReadOnly
+from catena_acp.errors import AgentMissing, ReadOnly
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice
 from catena_store import records
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, data_directory, default_path
-from catena_store.errors import NotAttachable, StoreError
+from catena_store.errors import NotAttachable
 from catena_store.records import Attachment
 from catena_store.windows import inputs
 from catena_store.windows.attached_files import MOST_FILES, read_file
@@ -90,11 +90,9 @@ async def _run(request: Request) -> int:
         if interrupts.status is None:
             raise
         status = interrupts.status
-    except AgentMissing as error:
-        status = ExitStatus.NO_AGENT
-        output.trouble(str(error), ExitStatus.NO_AGENT)
-    except (CommandRefused, ReadOnly, StoreError, AgentError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told where the events go
         text, status = explain(error)
+        status = ExitStatus.NO_AGENT if isinstance(error, AgentMissing) else status
         output.trouble(text, status)
     finally:
         headless.report_end(status)
