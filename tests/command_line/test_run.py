@@ -90,6 +90,27 @@ def test_r14_a_clearing_command_is_ours_and_one_line_on_standard_error(tmp_path:
     assert [each["id"] for each in catena("list", "--json").json] == [first], "nothing is left of a new one"
 
 
+def test_c01_what_is_remarked_before_the_conversation_is_known_comes_behind_it_and_its_branch(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    first = run(catena, "--json", "say one").event("conversation")["id"]
+    answer = shown(catena, first)["messages"][-1]["id"]
+
+    def moved_to(name: str, *arguments: str) -> Finished:
+        catena.project = catena.project.rename(tmp_path / name)
+        return catena("run", "--resume", first, "--cwd", ".", *arguments)
+
+    at = moved_to("there\nis", "--json", "--at", answer, "say two")
+    plain = moved_to("here", "say three")
+    several = moved_to("elsewhere", "--json", "--agents", "rehearsal,rehearsal", "say four")
+
+    assert [event["event"] for event in at.events][:3] == ["conversation", "branch", "remark"]
+    assert [event["event"] for event in several.events][:2] == ["conversation", "remark"]
+    assert "is gone; continues in" in at.event("remark")["text"]
+    assert plain.err.startswith(f"The directory {tmp_path}/there is is gone; continues in {tmp_path}/here.\n")
+
+
 def test_a_conversation_made_by_run_is_one_like_any_other(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
 

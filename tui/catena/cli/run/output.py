@@ -60,9 +60,8 @@ class Streams:
 class Output(Protocol):
     """Receiver of a headless run's events, in order; no call blocks."""
 
-    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None: ...
-    def branch(self, branch: NewBranch) -> None:
-        """Report the branch that the prompt starts."""
+    def conversation(self, conversation: ConversationRecord, branch: NewBranch | None, *, new: bool) -> None:
+        """Report the conversation, and the branch that the prompt starts."""
         ...
 
     def turn(self, turn: Turn, link: Link | None) -> None: ...
@@ -112,15 +111,13 @@ class PlainOutput:
         self._last_character = "\n"
         self._held = ""
         self._noted_ids: set[str] = set()
-        self._conversation_id = ""
         self._has_notice = False  # a notice of the turn says already what went wrong
 
-    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
-        self._conversation_id = conversation.id
-
-    def branch(self, branch: NewBranch) -> None:
+    def conversation(self, conversation: ConversationRecord, branch: NewBranch | None, *, new: bool) -> None:
+        if branch is None:
+            return
         if branch.act == "fork":
-            self._note(f"Forked as {self._conversation_id}: {branch.price.words}")
+            self._note(f"Forked as {conversation.id}: {branch.price.words}")
         elif branch.price.before_logout:
             self._note(branch.price.words)
         if branch.files is not None and branch.files.free:  # what stays is remarked when they went
@@ -168,13 +165,15 @@ class PlainOutput:
 
     def elicitation_answered(self, asked: ElicitationOpened, answer: ElicitationAnswer, by: str) -> None:
         if by == "policy":
-            self._note(f"declined: {asked.agent_title} asks for input, and there is no terminal to answer at")
+            self._note(
+                f"declined: {safe_line(asked.agent_title)} asks for input, and there is no terminal to answer at"
+            )
 
     def usage(self, usage: Usage) -> None:
         return
 
     def remark(self, text: str) -> None:
-        self._note(text)
+        self._note(safe_line(text))
 
     def problem(self, problem: Problem) -> None:
         if not self._has_notice:
@@ -231,12 +230,21 @@ class JsonOutput:
         self._out = out
         self._whose = {} if whose is None else {"asked_agent": whose}
         self._states: dict[str, str] = {}  # by message id: the state last written
-        self._ended = False
+        # Remarks until the conversation is written, which is the first event; an answer of several comes behind it.
+        self._early: list[str] | None = [] if whose is None else None
 
-    def conversation(self, conversation: ConversationRecord, *, new: bool) -> None:
+    def conversation(self, conversation: ConversationRecord, branch: NewBranch | None, *, new: bool) -> None:
         self._line("conversation", {"format": FORMAT, "new": new} | record_shape(conversation))
+        if branch is not None:
+            self._branch(branch)
+        self._write_early()
 
-    def branch(self, branch: NewBranch) -> None:
+    def _write_early(self) -> None:
+        early, self._early = self._early, None
+        for text in early or ():
+            self.remark(text)
+
+    def _branch(self, branch: NewBranch) -> None:
         price = branch.price
         self._line(
             "branch",
@@ -360,7 +368,10 @@ class JsonOutput:
         )
 
     def remark(self, text: str) -> None:
-        self._line("remark", {"text": text})
+        if self._early is None:
+            self._line("remark", {"text": text})
+        else:
+            self._early.append(text)
 
     def problem(self, problem: Problem) -> None:
         self._problem(
@@ -373,12 +384,14 @@ class JsonOutput:
         )
 
     def trouble(self, text: str, status: ExitStatus) -> None:
+        self._write_early()
         self._problem(status.name.lower(), text, detail=[], offers=[], resets_at=None, returned=False)
 
     def _problem(self, trouble: str, text: str, **more: Any) -> None:
         self._line("problem", {"trouble": trouble, "text": text, **more})
 
     def ended(self, ended: TurnEnded | None, status: int) -> None:
+        self._write_early()
         turn = ended.turn if ended else None
         if ended and ended.problem:
             self.problem(ended.problem)

@@ -191,11 +191,9 @@ class _HeadlessRun:
             files = await _with_mentions(prompt, files, conversation)
             prompt = "\n\n".join(filter(None, (prompt, request.piped)))
             new = existing is None or conversation.id != existing.id
-            self._output.conversation(conversation.record, new=new)
-            if target.branch:
-                self._output.branch(target.branch)
-                if target.branch.left:
-                    self._output.remark(target.branch.left)
+            self._output.conversation(conversation.record, target.branch, new=new)
+            if target.branch and target.branch.left:
+                self._output.remark(target.branch.left)
             rules = TurnRules(policy, terminal)
             if several:
                 self._turn = SeveralTurns(several, self._streams, self._interrupts)
