@@ -147,6 +147,21 @@ def test_f07_a_fork_of_an_agent_that_cannot_fork_is_told_and_says_so(catena: Cat
     assert forked.event("turn_started")["how"] == "told"
 
 
+def test_c02_the_price_of_every_branch_is_printed_before_the_answer(catena: Catena) -> None:
+    catena.environment["CATENA_REHEARSAL_FLAGS"] = "--no-fork"
+    id, messages = talked(catena)
+    first, answer = messages[0]["id"], row(messages, "one")["id"]
+
+    at = run(catena, "--resume", id, "--at", answer, "say after")
+    edited = run(catena, "--resume", id, "--edit", first, "say anew")
+    forked = run(catena, "--resume", id, "--fork", "--at", answer, "say apart")
+
+    told = "2 messages replayed, ~"
+    assert at.err.startswith(f"Branched: {told}")
+    assert edited.err.startswith("Edited: new session, nothing to replay\n")
+    assert forked.err.startswith(f"Forked as {newest(catena)}: {told}")
+
+
 def test_f08_a_refused_fork_is_made_by_a_replay_and_one_line_has_the_agents_words(
     catena: Catena, tmp_path: Path
 ) -> None:

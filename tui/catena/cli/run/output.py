@@ -116,10 +116,8 @@ class PlainOutput:
     def conversation(self, conversation: ConversationRecord, branch: NewBranch | None, *, new: bool) -> None:
         if branch is None:
             return
-        if branch.act == "fork":
-            self._note(f"Forked as {conversation.id}: {branch.price.words}")
-        elif branch.price.before_logout:
-            self._note(branch.price.words)
+        begun = {"fork": f"Forked as {conversation.id}", "at": "Branched", "edit": "Edited"}
+        self._note(f"{begun[branch.act]}: {branch.price.words}")
         if branch.files is not None and branch.files.free:  # what stays is remarked when they went
             plan = replace(branch.files, steps=branch.files.free)
             self._note(f"Files too: {FilesAlong(plan=plan, chosen=Extent.FREE).words}")
