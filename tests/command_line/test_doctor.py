@@ -83,6 +83,20 @@ def test_doctor_says_that_nothing_works_where_home_cannot_be_written(
         assert list(elsewhere.iterdir()) == []
 
 
+def test_a_database_that_another_program_locks_is_not_called_damaged(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    said(catena, "one", "hello")
+
+    with closing(sqlite3.connect(catena.store, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        refused = catena("doctor", "salvage")
+
+    assert (refused.status, refused.out) == (5, "")
+    assert "is open in another program" in refused.err
+    assert [each.name for each in catena.data.glob("catena.db.*")] == []
+
+
 def test_doctor_names_what_is_wrong_with_status_1(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     path = catena.settings("colour = 1")

@@ -59,11 +59,11 @@ def salvage_store() -> int:
     path = default_path()
     if not path.exists():
         raise CommandRefused(f"{path} does not exist, so there is nothing to recover")
-    if asyncio.run(_is_sound(path)):
-        _say(f"{path} is not damaged. Nothing was changed.")
-        return ExitStatus.ANSWERED
-    _say(f"{path} is damaged. Recovering what can be read into a new file; the original is kept.")
     try:
+        if asyncio.run(_is_sound(path)):
+            _say(f"{path} is not damaged. Nothing was changed.")
+            return ExitStatus.ANSWERED
+        _say(f"{path} is damaged. Recovering what can be read into a new file; the original is kept.")
         saved = salvage(path)
     except StoreBusy as error:
         raise CommandRefused(
@@ -77,15 +77,13 @@ def salvage_store() -> int:
 
 async def _is_sound(path: Path) -> bool:
     from catena_store.database.database import Database, check
-    from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable
+    from catena_store.errors import StoreDamaged, StoreUnusable
 
     try:
         async with Database.open(path) as db, db.read() as reader:
             return not (await check(reader, compare_indexes=True)).complaints
     except StoreDamaged:
         return False
-    except StoreBusy:
-        return False  # the salvage itself finds out who holds it
     except StoreUnusable as error:
         if error.may_be_damaged:
             return False
