@@ -128,13 +128,15 @@ class NotFound(StoreError):
 
 
 class Ambiguous(StoreError):
-    """Several ids begin with the prefix."""
+    """Several ids begin with the prefix; of more than ``MOST_MATCHES`` the first are named."""
 
     def __init__(self, what: str, prefix: str, matches: Sequence[str]) -> None:
-        super().__init__(f"{len(matches)} {what}s start with {prefix!r}: {', '.join(matches)}")
+        named = tuple(matches[:MOST_MATCHES])
+        count = f"more than {MOST_MATCHES}" if len(matches) > MOST_MATCHES else len(matches)
+        super().__init__(f"{count} {what}s start with {prefix!r}: {', '.join(named)}")
         self.what = what
         self.prefix = prefix
-        self.matches = tuple(matches)
+        self.matches = named
 
 
 class CheckpointImmutable(StoreError):

@@ -56,7 +56,7 @@ async def find(r: Reader, text: str) -> ConversationRecord:
     matches = await r.all(
         f"SELECT {rows.CONVERSATION} FROM conversation c"
         f" WHERE {rows.begins_with('c.id')} AND c.deleted_at IS NULL ORDER BY c.id LIMIT ?2",
-        (text, MOST_MATCHES if text else 0),
+        (text, MOST_MATCHES + 1 if text else 0),
     )
     if len(matches) == 1:
         return rows.conversation(matches[0])

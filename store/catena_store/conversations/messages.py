@@ -12,7 +12,7 @@ from typing import Any
 from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound, StoreError
+from catena_store.errors import Ambiguous, NotFound, StoreError
 from catena_store.ids import from_milliseconds
 from catena_store.records import LOOKING_KINDS, BranchRow, Kind, Message, MessageState, NewMessage, StopReason
 
@@ -464,7 +464,7 @@ async def find(r: Reader, conversation_id: str, text: str) -> Message:
     matches = [uid for uid, born_in, _ in found if born_in == conversation_id or uid in inherited]
     exact = next((uid for uid in matches if uid == text), None)
     if exact is None and len(matches) > 1:
-        raise Ambiguous("message", text, matches[:MOST_MATCHES])
+        raise Ambiguous("message", text, matches)
     if exact is None and len(text) < _SHORTEST:
         raise NotFound("message", text)
     one = await get(r, exact or matches[0]) if matches else None

@@ -103,6 +103,23 @@ async def test_h10_a_conversation_is_found_by_its_id_by_how_its_id_begins_and_by
                     await conversations.find(r, text)
 
 
+async def test_of_more_conversations_than_are_named_it_is_not_said_how_many_there_are(tmp_path: Path) -> None:
+    async with store(tmp_path) as db:
+        for count, words in (
+            (10, "10 conversations start with 'ab': "),
+            (12, "more than 10 conversations start with 'ab': "),
+        ):
+            async with db.write() as tx:
+                for at in range(count):
+                    if await conversations.get(tx, f"ab{at:02}") is None:
+                        await new_conversation(tx, f"ab{at:02}")
+            async with db.read() as r:
+                with pytest.raises(Ambiguous) as several:
+                    await conversations.find(r, "ab")
+            assert str(several.value).startswith(words)
+            assert several.value.matches == tuple(f"ab{at:02}" for at in range(10))
+
+
 async def test_the_title_is_taken_where_several_ids_begin_so(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         for id in ("ab1", "ab2"):
