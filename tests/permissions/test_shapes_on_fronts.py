@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from textual.app import ComposeResult
 
-from catena.cli.run.answers import _subject
+from catena.cli.run.answers import Terminal, _subject
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.text.safe_text import safe
 from catena.transcript.widget.blocks import SubjectBlock
@@ -173,3 +174,17 @@ def test_v02_a_diff_that_shows_no_line_hides_nothing(old: str | None, new: str) 
     assert (parts["path"], parts["content"]) == ("/etc/passwd", new)
     bare_diff = {"kind": "edit", "content": [diff]}
     assert "/etc/passwd" in subject_lines(subject_of(asked(bare_diff), HERE), HERE)
+
+
+async def test_w27_an_option_whose_name_is_only_a_colour_cannot_act_on_the_terminal_by_its_kind() -> None:
+    options = (PermissionOption("1", "\x1b[1m", "allow_once\x1b]0;owned\x07"), *OPTIONS)
+    reading, writing = os.pipe()
+    try:
+        await Terminal(reading, writing).ask(
+            PermissionOpened("w1", "a1", subject_of(asked(SHAPES[0]), HERE), options), HERE
+        )
+        question = os.read(reading, 1 << 16).decode()
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert "  1 allow_once␛]0;owned␇\n" in question and "\x1b" not in question

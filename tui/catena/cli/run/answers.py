@@ -206,7 +206,7 @@ def _subject(asked: PermissionOpened, directory: str) -> Iterator[str]:
 
 def _options(asked: PermissionOpened) -> Iterator[str]:
     for number, option in enumerate(asked.options, start=1):
-        yield f"  {number} {safe_line(option.name) or option.kind}"
+        yield f"  {number} {safe_line(option.name) or safe_line(option.kind)}"
     if not asked.options:
         yield f"  {NO_ANSWER}: the request is cancelled."
 
