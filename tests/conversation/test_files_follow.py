@@ -341,6 +341,25 @@ async def test_g04_what_another_catena_s_agent_wrote_during_the_turn_is_left_unl
     assert theirs.read_text() == "theirs\n"
 
 
+async def test_g04_what_another_catena_s_agent_wrote_of_which_no_files_are_kept_stays_there(
+    world: World,
+) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk, world.client() as other:
+        turn = asyncio.ensure_future(desk.say("write begun.txt mine; cue go; write ended.txt mine", "allow"))
+        while not (world.project / "begun.txt").exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.01)
+        await other.say("write theirs.txt theirs", "allow")
+        world.cue("go")
+        await turn
+        await settled(desk)
+        (prompt,) = await prompts(desk)
+        await desk.over(desk.window.edit(prompt, "say something else", choice=TOO))
+        await settled(desk)
+        assert files(world)["theirs.txt"] == "theirs\n"
+        told = await desk.until_told(Remarked)
+        assert told.text.startswith("Maybe changed by another agent, so left: ")
+
+
 async def test_g04_where_files_cannot_go_back_nothing_is_sent_and_nothing_changed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

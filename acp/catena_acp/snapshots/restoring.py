@@ -22,7 +22,7 @@ from catena_store.ids import to_milliseconds
 from catena_store.records import Owner
 from catena_store.snapshots import files_place, turns, unfinished
 from catena_store.snapshots.files_place import FilesPlace
-from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.repository import SnapshotRepository, reaching
 from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, Why, plan, restore
 from catena_store.snapshots.trees import LineCounts
 from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
@@ -249,9 +249,11 @@ async def alongside(
     reader: Reader, repository: SnapshotRepository, kept: Sequence[turns.TurnFiles], now: datetime
 ) -> Alongside:
     """The times within turns in which another agent was at work in the same root, whoever's it is."""
-    return await turns.at_work_too(
-        reader, [each.turn_id for each in kept], str(repository.root), to_milliseconds(now - _SILENCE)
-    )
+    if not kept:
+        return {}
+    near = await asyncio.to_thread(reaching, await turns.working_directories(reader), repository.root)
+    ids = [each.turn_id for each in kept]
+    return await turns.at_work_too(reader, ids, str(repository.root), near, to_milliseconds(now - _SILENCE))
 
 
 def paired(

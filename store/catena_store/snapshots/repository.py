@@ -569,6 +569,18 @@ def work_tree(directory: Path) -> Path:
     return real
 
 
+def reaching(directories: Iterable[str], root: Path) -> list[str]:
+    """Those of the directories that are around a root, or in it and in no repository of their own there."""
+    found = []
+    for each in directories:
+        real = Path(os.path.realpath(each))
+        inside = [place for place in (real, *real.parents) if place != root and place.is_relative_to(root)]
+        is_in = real.is_relative_to(root) and not any(os.path.lexists(place / ".git") for place in inside)
+        if is_in or root.is_relative_to(real):
+            found.append(each)
+    return found
+
+
 def _copy_of_index(index: Path, copy: Path) -> None:
     """Put the index by; git never writes into it, but puts another in its place. Raises OSError."""
     copy.unlink(missing_ok=True)

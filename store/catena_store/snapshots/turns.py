@@ -283,11 +283,12 @@ async def of_root(
 
 
 async def at_work_too(
-    r: Reader, turn_ids: Iterable[str], root: str, alive_since: int
+    r: Reader, turn_ids: Iterable[str], root: str, directories: Sequence[str], alive_since: int
 ) -> dict[str, list[tuple[str, str | None]]]:
     """The trees between which each of the turns was at work in a root together with one that is not among them.
 
-    None is the tree of now. Turns in which nobody else was at work are left out.
+    Turns that worked in one of the ``directories`` count also where nothing of the root was kept around them. None is
+    the tree of now. Turns in which nobody else was at work are left out.
     """
     asked = frozenset(turn_ids)
     found = await r.one(
@@ -299,14 +300,18 @@ async def at_work_too(
         return {}
     at_work: list[DirectoryTurn] = []
     shared: dict[str, list[tuple[str, str | None]]] = {}
-    near = await of_root(r, root, alive_since, within=(found[0], found[1]))
+    within = found[0], found[1]
+    near = await of_root(r, root, alive_since, within=within)
+    near += await not_kept(r, root, directories, alive_since, within=within)
     for turn in sorted(near, key=lambda each: each.began):
         at_work = [each for each in at_work if each.ended is None or each.ended > turn.began]
         for other in at_work:
-            if (turn.id in asked) != (other.id in asked) and turn.files and other.files:
+            ours = turn if turn.id in asked else other
+            if (turn.id in asked) != (other.id in asked) and ours.files:
                 ended = min((turn, other), key=lambda each: (each.ended is None, each.ended)).files
-                ours = turn if turn.id in asked else other
-                shared.setdefault(ours.id, []).append((turn.files.before, ended.after if ended else None))
+                # Where theirs was not kept, or late, what they did at first or last lies between our own two trees.
+                began = turn.files if turn.files and not turn.files.late else ours.files
+                shared.setdefault(ours.id, []).append((began.before, (ended or ours.files).after))
         at_work.append(turn)
     return shared
 
@@ -334,8 +339,18 @@ async def working_directories(r: Reader) -> list[str]:
     return [directory for (directory,) in found]
 
 
-async def not_kept(r: Reader, root: str, directories: Sequence[str], alive_since: int) -> list[DirectoryTurn]:
-    """The turns that worked in one of these directories without snapshots of the root, in the order of their rows."""
+async def not_kept(
+    r: Reader,
+    root: str,
+    directories: Sequence[str],
+    alive_since: int,
+    *,
+    within: tuple[int, int] = (0, _FAR),
+) -> list[DirectoryTurn]:
+    """The turns that worked in one of these directories without snapshots of the root, in the order of their rows.
+
+    Only those that may have been at work between the two times ``within``.
+    """
     found = await r.all(
         f"""
         WITH place (path) AS (SELECT value FROM json_each(?3)),
@@ -348,10 +363,11 @@ async def not_kept(r: Reader, root: str, directories: Sequence[str], alive_since
         SELECT t.id, t.started_at, {_ENDED.format(alive_at="NULL", heard=_HEARD)}
           FROM worked w CROSS JOIN turn t ON t.id = w.id
          WHERE t.stop_reason IS NOT 'not_sent'
+           AND t.started_at <= ?5 AND (t.ended_at IS NULL OR t.ended_at >= ?4)
            AND NOT EXISTS (SELECT 1 FROM turn_files f WHERE f.turn_id = t.id AND f.root = ?2)
          ORDER BY t.rowid
         """,
-        (alive_since, root, json.dumps(list(directories))),
+        (alive_since, root, json.dumps(list(directories)), *within),
     )
     return [DirectoryTurn(id, began, ended, None) for id, began, ended in found]
 

@@ -1,0 +1,74 @@
+"""What is not surely a turn's own since somebody else changed files while it was at work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from catena_acp.snapshots.restoring import plan_restore
+from catena_store.conversations import conversations
+from catena_store.snapshots.restoring import Why
+from support.storage.written_files import WrittenFiles, written_files
+
+
+@pytest.fixture
+async def files(tmp_path: Path) -> AsyncIterator[WrittenFiles]:
+    async with written_files(tmp_path) as made:
+        yield made
+
+
+async def conflicts(files: WrittenFiles, prompt: str) -> dict[str, Why | None]:
+    """What going back to the beginning would change, from where files stand at the end of a turn."""
+    plan = await plan_restore(files.db, files.repository, (prompt,), None, day=1, now=files.clock())
+    return {step.path: step.conflict for step in plan.steps}
+
+
+@pytest.mark.parametrize(
+    ("place", "reaches"),
+    [
+        ("tree", True),
+        ("tree/below", True),
+        (".", True),  # the work tree is in a directory of theirs
+        ("further", True),
+        ("elsewhere", False),
+        ("tree/nested", False),  # a repository of its own, whose files are not among these
+    ],
+)
+async def test_g04_all_that_a_turn_changed_may_be_of_one_at_work_too_that_was_not_kept_here(
+    files: WrittenFiles, place: str, reaches: bool
+) -> None:
+    (files / "nested/.git").mkdir(parents=True)
+    await files.conversation("garden", files.root.parent / place)
+    if place == "further":
+        async with files.db.write() as tx:
+            await conversations.add_further_directory(tx, "garden", str(files.root))
+    first = await files.turn("shop", ("alone", "mine\n"))
+    ours = await files.begin("shop")
+    theirs = await files.begin("garden", kept=False)
+    (files / "theirs").write_text("theirs\n")
+    (files / "mine").write_text("mine\n")
+    await files.end(theirs, kept=False)
+    await files.end(ours)
+    assert first == "turn1" and await conflicts(files, "prompt2") == {
+        "alone": None,
+        "mine": Why.AT_WORK_TOO if reaches else None,
+        "theirs": Why.AT_WORK_TOO if reaches else None,
+    }
+
+
+async def test_g04_what_changed_before_a_late_start_of_another_turn_was_kept_may_be_that_turn_s(
+    files: WrittenFiles,
+) -> None:
+    await files.conversation("garden")
+    ours = await files.begin("shop")
+    (files / "theirs").write_text("theirs\n")
+    theirs = await files.begin("garden")
+    await files.end(theirs)
+    (files / "mine").write_text("mine\n")
+    await files.end(ours)
+    assert await conflicts(files, "prompt1") == {"mine": None, "theirs": None}
+    async with files.db.write() as tx:
+        await tx.run("UPDATE turn_files SET late = 1 WHERE turn_id = ?", (theirs,))
+    assert await conflicts(files, "prompt1") == {"mine": None, "theirs": Why.AT_WORK_TOO}
