@@ -15,7 +15,14 @@ from catena_store.snapshots.repository import existing
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.snapshots.unfinished import WindowMove
 from catena_store.windows.journal import Act
-from support.clients.command_line import Catena, Finished, run_between_snapshots, turns_kept, wait_until
+from support.clients.command_line import (
+    Catena,
+    Finished,
+    newest,
+    run_between_snapshots,
+    turns_kept,
+    wait_until,
+)
 
 PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
 
@@ -163,6 +170,48 @@ def test_g10_a_turn_that_was_killed_before_its_first_row_goes_back_with_its_file
     assert named in catena("files", id, "--at", cut).out.splitlines()
     assert catena("files", "restore", id, "--at", cut, "cut.txt", "--yes").status == 0
     assert files(catena) == before
+
+
+@pytest.mark.parametrize("way", ["at once", "finished later"])
+def test_g04_files_that_were_restored_while_another_turn_was_at_work_are_not_taken_for_its_own(
+    catena: Catena, way: str
+) -> None:
+    id, (first, second) = conversation(catena)
+    kept = turns_kept(catena.store)
+    with catena.start("run", "--agent", "rehearsal", "--json", "cue go; say done") as at_work:
+        wait_until(lambda: turns_kept(catena.store) > kept)
+        if way == "at once":
+            assert catena("files", "restore", id, "--at", first, "--yes").status == 0
+        else:
+            killed_before_the_first_step(catena, id, second)
+            assert catena("files", "finish", id).status == 0
+        catena.cue("go")
+        assert at_work.wait() == 0
+    theirs = newest(catena)
+    (prompt, _) = (row["id"] for row in catena("show", theirs, "--json").json["messages"])
+    named = "  left: restored while the turn was at work"
+    assert catena("files", theirs, "--at", prompt).out.splitlines() == [
+        f"  kept.txt  deleted +0 -1{named}",
+        f"  new.txt  restored +1 -0{named}",
+        *([f"  notes.txt  restored +1 -1{named}"] if way == "at once" else []),
+        "Nothing would change; `catena files restore` restores a file that it is given by name.",
+    ]
+
+
+def killed_before_the_first_step(catena: Catena, id: str, prompt: str) -> None:
+    """A restore of what a prompt's turn did is begun."""
+    repository = existing(catena.data / "catena.db", str(catena.project))
+    assert repository is not None
+
+    async def killed(tx: Writer) -> None:
+        leaf = await places.of(tx, id)
+        kept = await turns.of_span(tx, leaf, await messages.depth(tx, prompt) - 1, None)
+        assert kept and kept[0].after
+        before, after = kept[0].before, kept[0].after
+        steps = [RestoreStep(each.path, each.new, each.old) for each in repository.changes(before, after)]
+        await unfinished.begin(tx, "r1", repository.root, id, steps, trees=(after, before))
+
+    catena.write(killed)
 
 
 @pytest.mark.parametrize("way", ["finish", "undo"])

@@ -360,6 +360,30 @@ async def test_g04_what_another_catena_s_agent_wrote_of_which_no_files_are_kept_
         assert told.text.startswith("Maybe changed by another agent, so left: ")
 
 
+async def test_g04_what_the_person_took_away_while_a_turn_was_at_work_stays_away_when_that_turn_goes_back(
+    world: World,
+) -> None:
+    async with (
+        world.client(snapshots=lambda db: keeping(world, db)) as desk,
+        world.client(snapshots=lambda db: keeping(world, db)) as other,
+    ):
+        await desk.say("write a.txt one", "allow")
+        await settled(desk)
+        turn = asyncio.ensure_future(other.say("write begun.txt x; cue go; write ended.txt x", "allow"))
+        while not (world.project / "begun.txt").exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.01)
+        await desk.window.rewind(None, choice=TOO)
+        assert files(world) == {"begun.txt": "x\n"}
+        world.cue("go")
+        await turn
+        await settled(other)
+        moved = await other.window.rewind(None, choice=TOO)
+        assert files(world) == {}
+        assert moved_words(moved) == (
+            "2 files were deleted. Restored while the turn was at work, so left: a.txt."
+        )
+
+
 async def test_g04_where_files_cannot_go_back_nothing_is_sent_and_nothing_changed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,13 +26,15 @@ from catena_store.snapshots.repository import SnapshotRepository, reaching
 from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, Why, plan, restore
 from catena_store.snapshots.trees import LineCounts
 from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
+from catena_store.windows import journal
 
 _SILENCE = timedelta(minutes=1)  # after which a client without a sign of life counts as killed
 _NOT_KEPT = "the files were not kept around every turn between the two messages"
 _WITHIN = "files are kept around turns, and that message is in the middle of one that changed some"
 
 
-Alongside = Mapping[str, Sequence[tuple[str, str | None]]]  # by turn: trees, of which None is that of now
+# By turn: trees, of which None is that of now, and whose what changed between them may be.
+Alongside = Mapping[str, Sequence[tuple[str, str | None, Why]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ _UNKEPT = frozenset({Why.NOT_KEPT, Why.IN_NO_SNAPSHOT})
 _IN_THE_WAY = (
     (frozenset({Why.CHANGED_SINCE, Why.CHANGED_BETWEEN}), Why.CHANGED_SINCE.value),
     (frozenset({Why.AT_WORK_TOO}), "maybe changed by another agent"),
+    (frozenset({Why.MOVED}), Why.MOVED.value),
     (frozenset({Why.KEPT_LATER}), "maybe changed by you after the turn was cut off"),
     (frozenset({Why.IN_NO_SNAPSHOT}), "in no snapshot"),
     (_UNKEPT, "not in every snapshot"),
@@ -136,7 +139,7 @@ class RestoreNote:
     """The note on a restore while it is under way."""
 
     id: str
-    conversation_id: str | None
+    conversation_id: str
     owner: Owner | None = None  # the process that is at it
     move: WindowMove | None = None  # what comes once the files are there
     stands: FilesPlace | None = None  # where they stand then
@@ -248,19 +251,19 @@ async def plan_return(
 async def alongside(
     reader: Reader, repository: SnapshotRepository, kept: Sequence[turns.TurnFiles], now: datetime
 ) -> Alongside:
-    """The times within turns in which another agent was at work in the same root, whoever's it is."""
+    """The times within turns in which another agent or Catena changed files of the same root, whoever's it is."""
     if not kept:
         return {}
     near = await asyncio.to_thread(reaching, await turns.working_directories(reader), repository.root)
     ids = [each.turn_id for each in kept]
-    return await turns.at_work_too(reader, ids, str(repository.root), near, to_milliseconds(now - _SILENCE))
+    return await turns.shared_times(reader, ids, str(repository.root), near, to_milliseconds(now - _SILENCE))
 
 
 def paired(
     repository: SnapshotRepository, kept: Sequence[turns.TurnFiles], now: str, beside: Alongside
 ) -> list[TurnSnapshots]:
     """The trees of turns, where ``now`` ends those that are under way. Blocks. Raises SnapshotFailed."""
-    trees = {tree for pairs in beside.values() for pair in pairs for tree in pair if tree is not None}
+    trees = {tree for times in beside.values() for time in times for tree in time[:2] if tree is not None}
     lost = repository.lacks(trees) if trees else set[str]()
     return [_pair(each, now, beside.get(each.turn_id, ()), lost) for each in kept]
 
@@ -376,6 +379,7 @@ async def carry_out(
     moved = await bring(db, plan, steps, note)
     async with db.write() as tx:
         await unfinished.end(tx, note.id)
+        await journal.note_files(tx, note.conversation_id, moved.root, moved.before, moved.after)
         if note.stands is not None:
             await files_place.move(tx, note.stands)
             await files_place.leave_open(tx, note.stands.conversation_id)
@@ -418,15 +422,13 @@ def _all_in(repository: SnapshotRepository, kept: Iterable[turns.TurnFiles]) -> 
 def _pair(
     kept: turns.TurnFiles,
     now: str,
-    shared: Iterable[tuple[str, str | None]] = (),
+    shared: Iterable[tuple[str, str | None, Why]] = (),
     lost: Collection[str] = (),
 ) -> TurnSnapshots:
-    """The trees of a turn; that of one under way ends now. Where another turn's trees are lost, all of it is shared."""
+    """The trees of a turn; that of one under way ends now. Where another's trees are lost, all of it is shared."""
     after = kept.after or now
-    times = ((began, ended or now) for began, ended in shared)
-    return TurnSnapshots(
-        kept.before,
-        after,
-        kept.certain,
-        tuple((kept.before, after) if lost and {*pair} & {*lost} else pair for pair in times),
+    times = (
+        (kept.before, after, why) if {began, ended} & {*lost} else (began, ended or now, why)
+        for began, ended, why in shared
     )
+    return TurnSnapshots(kept.before, after, kept.certain, tuple(times))

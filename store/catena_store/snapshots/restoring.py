@@ -41,6 +41,7 @@ class Why(StrEnum):
     CHANGED_BETWEEN = "changed between the turns by someone else"
     KEPT_LATER = "kept later, and maybe changed by you"
     AT_WORK_TOO = "maybe changed by another agent that was at work at the same time"
+    MOVED = "restored while the turn was at work"
     SAME_LINES = "changed since in the same lines"
     NOT_KEPT = "not kept: too large, unreadable, ignored, or in a repository of its own"
     IN_NO_SNAPSHOT = "in no snapshot: too large, unreadable, ignored, or in a repository of its own"
@@ -73,7 +74,7 @@ class TurnSnapshots:
     before: str
     after: str
     certain: str | None = None  # where the end was kept later
-    shared: tuple[tuple[str, str], ...] = ()  # trees between which another turn was at work, too
+    shared: tuple[tuple[str, str, Why], ...] = ()  # trees between which it may be another's, and why
 
 
 def plan(
@@ -172,9 +173,9 @@ class Course:
                 self.first.setdefault(change.path, change.old)
                 self.began.setdefault(change.path, turn.before)
                 self.last[change.path] = change.new
-            for began, ended in turn.shared:
+            for began, ended, why in turn.shared:
                 for change in repository.changes(began, ended):
-                    self.doubts.setdefault(change.path, Why.AT_WORK_TOO)
+                    self.doubts.setdefault(change.path, why)
             if turn.certain is not None:
                 for change in repository.changes(turn.certain, turn.after):
                     self.doubts[change.path] = Why.KEPT_LATER

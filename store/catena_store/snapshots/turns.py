@@ -12,6 +12,7 @@ from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import Lease
+from catena_store.snapshots.restoring import Why
 from catena_store.snapshots.trees import LeftOutFile, LeftOutReason
 
 _FAR = 1 << 62  # milliseconds, later than anything
@@ -282,10 +283,10 @@ async def of_root(
     return [DirectoryTurn(id, began, ended, _turn_files(row)) for id, began, ended, *row in found]
 
 
-async def at_work_too(
+async def shared_times(
     r: Reader, turn_ids: Iterable[str], root: str, directories: Sequence[str], alive_since: int
-) -> dict[str, list[tuple[str, str | None]]]:
-    """The trees between which each of the turns was at work in a root together with one that is not among them.
+) -> dict[str, list[tuple[str, str | None, Why]]]:
+    """The trees between which what each turn changed in a root may be of one that is not among them, or of Catena.
 
     Turns that worked in one of the ``directories`` count also where nothing of the root was kept around them. None is
     the tree of now. Turns in which nobody else was at work are left out.
@@ -299,7 +300,7 @@ async def at_work_too(
     if found is None or found[0] is None:
         return {}
     at_work: list[DirectoryTurn] = []
-    shared: dict[str, list[tuple[str, str | None]]] = {}
+    shared: dict[str, list[tuple[str, str | None, Why]]] = {}
     within = found[0], found[1]
     near = await of_root(r, root, alive_since, within=within)
     near += await not_kept(r, root, directories, alive_since, within=within)
@@ -311,8 +312,14 @@ async def at_work_too(
                 ended = min((turn, other), key=lambda each: (each.ended is None, each.ended)).files
                 # Where theirs was not kept, or late, what they did at first or last lies between our own two trees.
                 began = turn.files if turn.files and not turn.files.late else ours.files
-                shared.setdefault(ours.id, []).append((began.before, (ended or ours.files).after))
+                times = shared.setdefault(ours.id, [])
+                times.append((began.before, (ended or ours.files).after, Why.AT_WORK_TOO))
         at_work.append(turn)
+    moved = await moves(r, root)
+    for turn in near:
+        for move in moved:
+            if turn.id in asked and turn.began < move.at <= (_FAR if turn.ended is None else turn.ended):
+                shared.setdefault(turn.id, []).append((move.before, move.after, Why.MOVED))
     return shared
 
 

@@ -116,6 +116,20 @@ async def record(
     )
 
 
+async def note_files(tx: Writer, conversation_id: str, root: str, before: str, after: str) -> None:
+    """Note that files went along with no window: nothing undoes that, but it tells whose changes they are not."""
+    files = {"root": root, "tree": before, "moved_at": tx.now()}
+    await record(
+        tx,
+        workspace_id=None,
+        window_id=None,
+        conversation_id=conversation_id,
+        act=Act.FILES,
+        before={"files": files},
+        after={"files": {**files, "tree": after}},
+    )
+
+
 async def newest(r: Reader, window_id: str | None, workspace_id: str | None = None) -> JournalEntry | None:
     """The act to undo next: the newest of the window, or on a closed tab of the workspace."""
     row = await r.one(

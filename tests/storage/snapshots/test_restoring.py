@@ -260,7 +260,7 @@ def test_g10_what_is_not_surely_the_turns_is_named_where_they_are_entered_as_whe
     other = tree.capture()
     (tree / "mine").unlink()
     (tree / "person").write_text("person\n")
-    first = TurnSnapshots(start, tree.capture(), certain, shared=((certain, other),))
+    first = TurnSnapshots(start, tree.capture(), certain, shared=((certain, other, Why.AT_WORK_TOO),))
     (tree / "both").write_text("person\n")
     before = tree.capture()
     (tree / "last").write_text("agent\n")
@@ -278,9 +278,8 @@ def test_g10_what_is_not_surely_the_turns_is_named_where_they_are_entered_as_whe
     assert tree.files() == {"mine": "mine\n"}
     entering = plan(tree.repository, [], tree.capture(), [first, second])
     assert {step.path: step.conflict for step in entering} == named
-    alone = plan(
-        tree.repository, [], tree.capture(), [TurnSnapshots(start, other, shared=((certain, other),))]
-    )
+    shared = ((certain, other, Why.AT_WORK_TOO),)
+    alone = plan(tree.repository, [], tree.capture(), [TurnSnapshots(start, other, shared=shared)])
     assert {step.path: step.conflict for step in alone} == {
         "agent": None,
         "both": None,

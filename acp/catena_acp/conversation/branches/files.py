@@ -350,6 +350,8 @@ async def move_behind_files(
                 ),
             )
             return move
+    if begun.conversation_id is not None and begun.before and begun.after:
+        await journal.note_files(tx, begun.conversation_id, str(begun.root), begun.before, begun.after)
     if stands is not None:
         await files_place.move(tx, stands)
         if stands.window_id is None:
