@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from catena_acp.changes.reading import ChangeScope
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.conversation.branches import files as branch_files
 from catena_acp.conversation.branches.files import moved_words
@@ -31,6 +32,7 @@ from catena_store.snapshots import restoring, turns, unfinished
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.windows import queue
+from catena_store.windows.journal import Act
 from support.conversations.rehearsed import Desk, World
 from support.storage.work_trees import GIT
 
@@ -405,6 +407,40 @@ async def test_g04_where_files_cannot_go_back_nothing_is_sent_and_nothing_change
         assert files(world) == after and len(world.prompts()) == sent
         assert (await desk.stored_window()).leaf_id == leaf
         assert await desk.conversation.files.cut() is None
+
+
+@pytest.mark.parametrize("there", ["as it was restored", "as it was before that"])
+async def test_g04_undo_takes_back_the_restore_of_one_file_and_no_act_before_it_whatever_its_name(
+    world: World, there: str
+) -> None:
+    file = world.project / os.fsdecode(b"caf\xe9.txt")
+    file.write_text("mine\n")
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        turn = asyncio.ensure_future(desk.say("write begun.txt x; cue go", "allow"))
+        while not (world.project / "begun.txt").exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.01)
+        file.write_text("by a shell\n")
+        world.cue("go")
+        await turn
+        await settled(desk)
+        leaf = (await desk.stored_window()).leaf_id
+        for place in (None, leaf):  # acts that were before
+            await desk.window.go_to(place)
+        changes = await desk.conversation.changes.read(leaf, ChangeScope())
+        (path,) = (each.path for each in changes.files if each.path == str(file))
+        await desk.window.restore_files(await asyncio.to_thread(changes.plan_without, path))
+        assert file.read_text() == "mine\n"
+        if there == "as it was before that":
+            file.write_text("by a shell\n")
+        found = file.read_text()
+        undoing, scope = undo_of(desk)
+        step = await undoing.undo(scope)
+        assert step is not None and step.entry.act is Act.FILES
+        assert file.read_text() == "by a shell\n"
+        assert (await desk.stored_window()).leaf_id == leaf
+        step = await undoing.redo(scope)
+        assert step is not None and step.entry.act is Act.FILES
+        assert file.read_text() == found
 
 
 @pytest.mark.parametrize("finished", [True, False])

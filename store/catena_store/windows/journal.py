@@ -109,8 +109,8 @@ async def record(
             window_id,
             conversation_id,
             act,
-            rows.as_json(before),
-            rows.as_json(after),
+            _written(before),
+            _written(after),
             tx.now(),
         ),
     )
@@ -176,8 +176,8 @@ async def mark_undone(
         "UPDATE journal SET undone = ?, before = coalesce(?, before), after = coalesce(?, after) WHERE id = ?",
         (
             int(undone),
-            None if before is None else rows.as_json(before),
-            None if after is None else rows.as_json(after),
+            None if before is None else _written(before),
+            None if after is None else _written(after),
             id,
         ),
     )
@@ -196,6 +196,10 @@ async def add_files(
         before={**entry.before, "files": before},
         after={**entry.after, "files": after},
     )
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, separators=(",", ":"))  # ASCII keeps names that are not UTF-8
 
 
 def _entry(row: rows.Row) -> JournalEntry:

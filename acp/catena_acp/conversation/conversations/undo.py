@@ -153,8 +153,8 @@ async def _put(
         await journal.mark_undone(tx, entry.id, after=present)
     else:
         await journal.mark_undone(tx, entry.id, False, before=present)
-    # That a file is left that it was all about is said: else an older act would go in its place.
-    told = moved is not None and (moved.done or (moved.only and moved.left))
+    # What it was all about was asked for, also where it is left or there already: else an older act would go.
+    told = moved is not None and (moved.done or moved.only)
     if _without_files(present) == _without_files(wanted) and not told:
         return None
     if "conversation_id" in wanted and entry.window_id is not None:
