@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from catena_store import places
-from catena_store.conversations import messages
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
 from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.files_place import FilesPlace
-from catena_store.snapshots.repository import existing
+from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside
 from catena_store.snapshots.restoring import RestoreStep
+from catena_store.snapshots.trees import TreeEntry, blob_id
 from catena_store.snapshots.unfinished import WindowMove
 from catena_store.windows.journal import Act
 from support.clients.command_line import (
@@ -23,6 +24,7 @@ from support.clients.command_line import (
     turns_kept,
     wait_until,
 )
+from support.storage.work_trees import GIT
 
 PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
 
@@ -247,6 +249,29 @@ def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way
     assert files(catena) == (before if way == "undo" else {"notes.txt": "first\n", "kept.txt": "kept\n"})
     again = catena("files", way, id)
     assert (again.status, again.err) == (2, "catena: no restore of its files was broken off\n")
+
+
+@pytest.mark.parametrize("way", ["finish", "undo"])
+def test_g06_a_restore_that_was_killed_is_ended_where_it_was_begun_wherever_its_conversation_works_now(
+    catena: Catena, way: str
+) -> None:
+    id, _ = conversation(catena)
+    elsewhere = catena.home / "elsewhere"
+    (elsewhere / ".git").mkdir(parents=True)
+    SnapshotRepository(GIT, snapshots_beside(catena.store), elsewhere).capture(day=1)
+    new = TreeEntry(0o100644, blob_id(b"second\n"))
+
+    async def killed_and_moved(tx: Writer) -> None:
+        await unfinished.begin(tx, "r1", catena.project, id, [RestoreStep("new.txt", new, None)])
+        await conversations.set_directory(tx, id, str(elsewhere))
+
+    catena.write(killed_and_moved)
+    if way == "undo":
+        (catena.project / "new.txt").unlink()  # the step was done
+    done = catena("files", way, id)
+    assert (done.status, done.err) == (0, "")
+    assert files(catena) == {"notes.txt": "first\n", **({"new.txt": "second\n"} if way == "undo" else {})}
+    assert [each.name for each in elsewhere.iterdir()] == [".git"]
 
 
 def test_g07_a_conversation_without_snapshots_says_so(tmp_path: Path) -> None:

@@ -554,9 +554,14 @@ def snapshots_beside(store: Path) -> Path:
 
 def existing(store: Path, directory: str) -> SnapshotRepository | None:
     """The snapshots that were made of a directory, or None for none. Blocks for a moment."""
+    return existing_at(store, work_tree(Path(directory)))
+
+
+def existing_at(store: Path, root: Path) -> SnapshotRepository | None:
+    """The snapshots of a root, also of one that is no work tree any more, or None for none. Blocks for a moment."""
     if (program := executable()) is None:
         return None
-    repository = SnapshotRepository(program, snapshots_beside(store), work_tree(Path(directory)))
+    repository = SnapshotRepository(program, snapshots_beside(store), root)
     return repository if repository.path.exists() else None
 
 

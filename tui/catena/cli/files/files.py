@@ -41,7 +41,13 @@ from catena_store.records import ConversationRecord, Owner
 from catena_store.snapshots import files_place, turns, unfinished
 from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.git import executable
-from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside, work_tree
+from catena_store.snapshots.repository import (
+    SnapshotRepository,
+    existing,
+    existing_at,
+    snapshots_beside,
+    work_tree,
+)
 from catena_store.snapshots.restoring import RestoreStep, count_done
 from catena_store.snapshots.trees import above
 from catena_store.snapshots.unfinished import UnfinishedRestore
@@ -198,9 +204,12 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
             ]
         if not begun:
             raise CommandRefused("no restore of its files was broken off")
-        repository, left = _repository(db, conversation), []
+        left: list[RestoreStep] = []
         finishes, ours = ending is RestoreEnding.FINISH, _this_process()
         for each in begun if finishes else reversed(begun):
+            repository = existing_at(db.path, each.root)  # the conversation may work elsewhere by now
+            if repository is None:
+                raise CommandRefused(f"no files were kept of {each.root}")
             async with db.write() as tx:
                 if not await unfinished.take_over(tx, each, ours):
                     continue
@@ -223,7 +232,7 @@ async def _cut_words(reader: Reader, conversation: ConversationRecord) -> str | 
     root = str(work_tree(Path(conversation.cwd)))
     for each in await unfinished.every(reader):
         if (each.conversation_id == conversation.id or str(each.root) == root) and _is_cut(each):
-            repository = existing(default_path(), str(each.root))
+            repository = existing_at(default_path(), each.root)
             done = count_done(repository, each.steps) if repository else 0
             return str(FilesHalfMoved(each.conversation_id or conversation.id, len(each.steps), done))
     return None
