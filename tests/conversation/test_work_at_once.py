@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from catena_acp.snapshots.restoring import plan_restore
+from catena_store.chains import environments
 from catena_store.conversations import conversations
+from catena_store.records import TurnEnvironment
 from catena_store.snapshots.restoring import Why
 from support.storage.written_files import WrittenFiles, written_files
 
@@ -32,6 +34,7 @@ async def conflicts(files: WrittenFiles, prompt: str) -> dict[str, Why | None]:
         ("tree/below", True),
         (".", True),  # the work tree is in a directory of theirs
         ("further", True),
+        ("further, by now no more", True),
         ("elsewhere", False),
         ("tree/nested", False),  # a repository of its own, whose files are not among these
     ],
@@ -41,12 +44,14 @@ async def test_g04_all_that_a_turn_changed_may_be_of_one_at_work_too_that_was_no
 ) -> None:
     (files / "nested/.git").mkdir(parents=True)
     await files.conversation("garden", files.root.parent / place)
-    if place == "further":
-        async with files.db.write() as tx:
-            await conversations.add_further_directory(tx, "garden", str(files.root))
     first = await files.turn("shop", ("alone", "mine\n"))
     ours = await files.begin("shop")
     theirs = await files.begin("garden", kept=False)
+    async with files.db.write() as tx:
+        if place == "further":
+            await conversations.add_further_directory(tx, "garden", str(files.root))
+        if place == "further, by now no more":
+            await environments.put(tx, TurnEnvironment(theirs, directories=(str(files.root),)))
     (files / "theirs").write_text("theirs\n")
     (files / "mine").write_text("mine\n")
     await files.end(theirs, kept=False)

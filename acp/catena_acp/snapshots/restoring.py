@@ -254,9 +254,14 @@ async def alongside(
     """The times within turns in which another agent or Catena changed files of the same root, whoever's it is."""
     if not kept:
         return {}
-    near = await asyncio.to_thread(reaching, await turns.working_directories(reader), repository.root)
-    ids = [each.turn_id for each in kept]
-    return await turns.shared_times(reader, ids, str(repository.root), near, to_milliseconds(now - _SILENCE))
+    ids, root = [each.turn_id for each in kept], str(repository.root)
+    alive_since = to_milliseconds(now - _SILENCE)
+    unkept = await turns.unkept_beside(reader, ids, root, alive_since)
+    # Only of these: a directory may be on a disk that does not answer.
+    directories = {each for _, worked_in in unkept for each in worked_in}
+    near = await asyncio.to_thread(reaching, directories, repository.root)
+    others = [turn for turn, worked_in in unkept if not worked_in.isdisjoint(near)]
+    return await turns.shared_times(reader, ids, root, others, alive_since)
 
 
 def paired(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -283,27 +283,46 @@ async def of_root(
     return [DirectoryTurn(id, began, ended, _turn_files(row)) for id, began, ended, *row in found]
 
 
+async def unkept_beside(
+    r: Reader, turn_ids: Collection[str], root: str, alive_since: int
+) -> list[tuple[DirectoryTurn, frozenset[str]]]:
+    """The turns at work in the time of others without snapshots of a root, each with the directories it worked in."""
+    found = await r.all(
+        f"""
+        SELECT t.id, t.started_at, {_ENDED.format(alive_at="NULL", heard=_HEARD)}, l.cwd, (
+            SELECT json_group_array(path) FROM (
+                SELECT path FROM conversation_directory WHERE conversation_id = t.conversation_id
+                 UNION
+                SELECT value FROM turn_surroundings s
+                 CROSS JOIN json_each(CASE WHEN json_valid(directories) THEN directories ELSE '[]' END) AS each
+                 WHERE s.turn_id = t.id AND each.type = 'text'
+            )
+        )
+          FROM turn t CROSS JOIN link l ON l.id = t.link_id
+         WHERE t.started_at <= ?4 AND (t.ended_at IS NULL OR t.ended_at >= ?3) AND t.stop_reason IS NOT 'not_sent'
+           AND NOT EXISTS (SELECT 1 FROM turn_files f WHERE f.turn_id = t.id AND f.root = ?2)
+         ORDER BY t.rowid
+        """,
+        (alive_since, root, *await _time_of(r, turn_ids)),
+    )
+    return [
+        (DirectoryTurn(id, began, ended, None), frozenset((cwd, *json.loads(further))))
+        for id, began, ended, cwd, further in found
+    ]
+
+
 async def shared_times(
-    r: Reader, turn_ids: Iterable[str], root: str, directories: Sequence[str], alive_since: int
+    r: Reader, turn_ids: Collection[str], root: str, unkept: Iterable[DirectoryTurn], alive_since: int
 ) -> dict[str, list[tuple[str, str | None, Why]]]:
     """The trees between which what each turn changed in a root may be of one that is not among them, or of Catena.
 
-    Turns that worked in one of the ``directories`` count also where nothing of the root was kept around them. None is
-    the tree of now. Turns in which nobody else was at work are left out.
+    Turns that are ``unkept`` may have changed the root, too. None is the tree of now. Turns in which nobody else was at
+    work are left out.
     """
     asked = frozenset(turn_ids)
-    found = await r.one(
-        "SELECT min(started_at), max(coalesce(ended_at, ?1)) FROM turn"
-        " WHERE id IN (SELECT value FROM json_each(?2))",
-        (_FAR, json.dumps(list(asked))),
-    )
-    if found is None or found[0] is None:
-        return {}
     at_work: list[DirectoryTurn] = []
     shared: dict[str, list[tuple[str, str | None, Why]]] = {}
-    within = found[0], found[1]
-    near = await of_root(r, root, alive_since, within=within)
-    near += await not_kept(r, root, directories, alive_since, within=within)
+    near = [*await of_root(r, root, alive_since, within=await _time_of(r, asked)), *unkept]
     for turn in sorted(near, key=lambda each: each.began):
         at_work = [each for each in at_work if each.ended is None or each.ended > turn.began]
         for other in at_work:
@@ -321,6 +340,16 @@ async def shared_times(
             if turn.id in asked and turn.began < move.at <= (_FAR if turn.ended is None else turn.ended):
                 shared.setdefault(turn.id, []).append((move.before, move.after, Why.MOVED))
     return shared
+
+
+async def _time_of(r: Reader, turn_ids: Iterable[str]) -> tuple[int, int]:
+    """The time from the beginning of the first of some turns to the end of the last; without any, none."""
+    (found,) = await r.all(
+        "SELECT coalesce(min(started_at), ?1), coalesce(max(coalesce(ended_at, ?1)), 0) FROM turn"
+        " WHERE id IN (SELECT value FROM json_each(?2))",
+        (_FAR, json.dumps(list(turn_ids))),
+    )
+    return found[0], found[1]
 
 
 async def moves(r: Reader, root: str) -> list[FilesMove]:
@@ -346,18 +375,8 @@ async def working_directories(r: Reader) -> list[str]:
     return [directory for (directory,) in found]
 
 
-async def not_kept(
-    r: Reader,
-    root: str,
-    directories: Sequence[str],
-    alive_since: int,
-    *,
-    within: tuple[int, int] = (0, _FAR),
-) -> list[DirectoryTurn]:
-    """The turns that worked in one of these directories without snapshots of the root, in the order of their rows.
-
-    Only those that may have been at work between the two times ``within``.
-    """
+async def not_kept(r: Reader, root: str, directories: Sequence[str], alive_since: int) -> list[DirectoryTurn]:
+    """The turns that worked in one of these directories without snapshots of the root, in the order of their rows."""
     found = await r.all(
         f"""
         WITH place (path) AS (SELECT value FROM json_each(?3)),
@@ -370,11 +389,10 @@ async def not_kept(
         SELECT t.id, t.started_at, {_ENDED.format(alive_at="NULL", heard=_HEARD)}
           FROM worked w CROSS JOIN turn t ON t.id = w.id
          WHERE t.stop_reason IS NOT 'not_sent'
-           AND t.started_at <= ?5 AND (t.ended_at IS NULL OR t.ended_at >= ?4)
            AND NOT EXISTS (SELECT 1 FROM turn_files f WHERE f.turn_id = t.id AND f.root = ?2)
          ORDER BY t.rowid
         """,
-        (alive_since, root, json.dumps(list(directories)), *within),
+        (alive_since, root, json.dumps(list(directories))),
     )
     return [DirectoryTurn(id, began, ended, None) for id, began, ended in found]
 
