@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from support.clients.command_line import Catena, turns_kept, wait_until
 from support.clients.on_terminal import OnTerminal, on_terminal
 from support.transcripts.homes import Home
@@ -24,6 +26,12 @@ def dumb(place: Path, *arguments: str, first: str = "") -> Iterator[OnTerminal]:
     }
     with on_terminal(catena, *arguments, first=first) as terminal:
         yield terminal
+
+
+def answer(terminal: OnTerminal, text: str = "") -> None:
+    """Type a line as a person does who has heard the question."""
+    terminal.read(0.5)
+    terminal.type(f"{text}\n")
 
 
 def give_cue(place: Path, name: str) -> None:
@@ -122,16 +130,16 @@ def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None
         terminal.wait_for("1: Files stay as they are")
         terminal.wait_for("2: restores 1 file, 1 line added, 1 removed")
         terminal.wait_for("1 to 2, Enter takes 1: ")
-        terminal.type("\n")
+        answer(terminal)
         terminal.wait_for("You 1: ", times=2)
-        terminal.type("\n")
+        answer(terminal)
         terminal.wait_for("Cancelled; nothing was changed.")
         assert notes.read_text() == "first\n"
         terminal.type("/edit 1\n")
         terminal.wait_for("1 to 2, Enter takes 1: ", times=2)
-        terminal.type("2\n")
+        answer(terminal, "2")
         terminal.wait_for("You 1: ", times=3)
-        terminal.type("say Back.\n")
+        answer(terminal, "say Back.")
         terminal.wait_for("Done: ", times=2)
         assert notes.read_text() == "mine\n"
         terminal.type("/versions 1\n")
@@ -139,7 +147,7 @@ def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None
         terminal.type("/open 1\n")
         terminal.wait_for("1 to 2, Enter takes 1: ", times=3)
         assert notes.read_text() == "mine\n"
-        terminal.type("2\n")
+        answer(terminal, "2")
         terminal.wait_for("1 file was restored.")
         assert notes.read_text() == "first\n"
         terminal.type("\x04")
@@ -159,9 +167,9 @@ def test_g10_where_all_files_are_the_persons_the_choice_names_them(tmp_path: Pat
         terminal.type("/edit 1\n")
         terminal.wait_for("2: deletes notes.txt; notes.txt changed since by someone else")
         terminal.wait_for("1 to 2, Enter takes 1: ")
-        terminal.type("\n")
+        answer(terminal)
         terminal.wait_for("You 1: ", times=2)
-        terminal.type("say Other.\n")
+        answer(terminal, "say Other.")
         terminal.wait_for("You 3: ")
         terminal.type("\x04")
         terminal.wait_for("To continue: ")
@@ -228,7 +236,7 @@ def test_s06_a_turn_that_was_left_says_that_the_person_quit(tmp_path: Path) -> N
 
 
 def test_v03_nothing_that_may_have_been_typed_before_a_question_allows_it(tmp_path: Path) -> None:
-    for_ever = "import sys; from catena.linear import questions; questions._ALONE_SECONDS = 1e9"
+    for_ever = "import sys; from catena.linear import context; context._ALONE_SECONDS = 1e9"
     with dumb(tmp_path, "--agent", "rehearsal", first=for_ever) as terminal:
         terminal.wait_for("You 1: ")
         terminal.type("edit notes.txt\n")
@@ -239,6 +247,62 @@ def test_v03_nothing_that_may_have_been_typed_before_a_question_allows_it(tmp_pa
         terminal.type("/reject\n")
         terminal.wait_for("Answered: Reject")
         terminal.wait_for("You ", 2)
+        terminal.type("/quit\n")
+        assert terminal.status() == 0
+
+
+@contextmanager
+def busy_with_a_command(terminal: OnTerminal, place: Path) -> Iterator[None]:
+    """A command of the person's runs in the block: what is typed there waits for its end."""
+    runs, over = place / "project" / "runs", place / "project" / "over"
+    terminal.type("!touch runs; until [ -e over ]; do sleep 0.05; done\n")
+    wait_until(runs.exists)
+    yield
+    over.touch()
+
+
+@pytest.mark.parametrize("typed", ["y", "1", "/allow"])
+def test_v03_what_was_typed_before_a_question_was_said_does_not_answer_it_however_late_it_is_taken(
+    tmp_path: Path, typed: str
+) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say Begun.; cue on; edit notes.txt\n")
+        terminal.wait_for("Rehearsal 2: Begun.")
+        with busy_with_a_command(terminal, tmp_path):
+            terminal.type(f"{typed}\n")
+            terminal.read(0.2)
+            give_cue(tmp_path, "on")
+            terminal.wait_for("Choose: ")
+            terminal.read(1.0)  # longer than anything counts as typed at once with the question
+        terminal.wait_for("That came together with something else")
+        terminal.wait_for("Answer: ")
+        assert "Answered: " not in terminal.seen
+        answer(terminal, "y")
+        terminal.wait_for("Answered: Allow")
+        terminal.type("/quit\n/quit\n")
+        assert terminal.status() == 0
+
+
+def test_v03_what_was_typed_before_a_command_asked_answers_it_neither_and_a_sentence_is_kept(
+    tmp_path: Path,
+) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say One.\n")
+        terminal.wait_for("You 3: ")
+        with busy_with_a_command(terminal, tmp_path):
+            terminal.type("/edit 1\n")
+            terminal.type("say Other.\n")
+            terminal.read(0.2)
+        terminal.wait_for("It is kept as a draft")
+        terminal.wait_for("You 1: ", times=2)
+        answer(terminal)
+        terminal.wait_for("Cancelled; nothing was changed.")
+        terminal.type("/delete\ny\n")
+        terminal.wait_for("That came together with something else")
+        answer(terminal, "y")
+        terminal.wait_for("No tab is open")
         terminal.type("/quit\n")
         assert terminal.status() == 0
 

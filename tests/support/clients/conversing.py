@@ -25,7 +25,7 @@ import pytest
 from catena.linear import narrator
 from catena.linear.client import LinearClient
 from catena.linear.context import LinearContext
-from catena.linear.input import LineInput
+from catena.linear.input import InputLine, LineInput
 from catena.linear.output import LineOutput
 from catena.linear.start import _serve
 from catena.settings.agents import find_agent
@@ -44,7 +44,7 @@ class ScriptedLines(LineInput):
     """The lines of a script, each typed when the client asks for one; at their end the person leaves."""
 
     def __init__(self, script: Iterable[str]) -> None:
-        super().__init__(-1, terminal=True)
+        super().__init__(-1, terminal=True, clock=lambda: self.clock)
         self._script = iter(script)
         self.client: LinearClient
         self.context: LinearContext
@@ -57,7 +57,7 @@ class ScriptedLines(LineInput):
         """Never: a line is typed when it is asked for."""
         return False
 
-    async def _next(self) -> str | None:
+    async def _next(self) -> InputLine | None:
         for line in self._script:
             sign, text = line[0], line[1:].removeprefix(" ")
             if not self.context.in_dialog:
@@ -74,7 +74,7 @@ class ScriptedLines(LineInput):
                 self.context.out.mark(" ")  # nothing stands there: the next line begins behind what was typed
             if sign == GIVEN_UP:
                 self._giving_up = asyncio.create_task(self._give_up())
-            return text
+            return InputLine(text, self.clock)
         if not self.context.in_dialog:
             await self._until(ready=True)
         return None

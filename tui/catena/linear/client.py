@@ -203,6 +203,7 @@ class LinearClient:
 
     async def _take(self, line: InputLine) -> None:
         context, text = self._context, line.text
+        context.arrived = line.arrived
         context.said.clear()
         if not text.startswith("/"):
             self._asked_to_leave = False

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
 
+_EARLY = "That came together with something else, and answers nothing. Type it again."
+_ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
 _YES = frozenset({"y", "yes", "1"})
 # Commands that only read: a question waits for its answer behind them. Every other one takes its place.
 _READING = frozenset("agents draft find help linear plan queue read show usage".split())  # noqa: SIM905
@@ -71,6 +73,7 @@ class LinearContext:
         self._hinted: set[str] = set()
         self.said: list[str] = []  # of our own words, since the last line that was typed
         self.leave: Callable[[], None] = lambda: None
+        self.arrived = 0.0  # when the line came that is being done
         self.typed: tuple[int, str] | None = None  # the number of the marker that a prompt was typed behind
         self._tabs: OpenTabs | None = None
 
@@ -182,11 +185,26 @@ class LinearContext:
         finally:
             self._dialogs -= 1
 
+    def is_early(self, arrived: float, asked_at: float) -> bool:
+        """True for a line that may have been meant for what was said before a question."""
+        return self.input.terminal and arrived - asked_at < _ALONE_SECONDS
+
+    def say_early(self) -> None:
+        """Say that a line came too early to answer anything."""
+        self.say(_EARLY)
+
+    async def _keep_early(self, text: str) -> None:
+        if is_sentence(text):
+            await self.keep(text)
+        else:
+            self.say_early()
+
     async def ask(self, marker: str) -> str | None:
         """The next line that is no command; None at the end of the input, or before a command that is done then.
 
-        A command that only reads is done at once, and the question goes on behind it.
+        A command that only reads is done at once, and the question goes on behind it, as behind a line that is early.
         """
+        asked_at = self.clock()
         while True:
             with self.dialog():
                 self.mark(marker)
@@ -196,9 +214,12 @@ class LinearContext:
                 return None
             name = command_name(line.text) or ""
             if not (name and (command := await self.known(name))):
-                return line.text
+                if not self.is_early(line.arrived, asked_at):
+                    return line.text
+                await self._keep_early(line.text)
+                continue
             if command not in _READING:
-                self.input.put_back(line.text)
+                self.input.put_back(line)
                 return None
             try:
                 await self.do(name, line.text[len(name) + 1 :].strip())
@@ -221,13 +242,20 @@ class LinearContext:
             tab.draft, self._unplaced = joined(tab.draft.rstrip(), self._unplaced), ""
             await self.tabs.keep(tab)
 
-    async def ask_text(self, marker: str) -> str | None:
-        """The next text, which may be of several lines; None at the end of the input."""
+    async def ask_text(self, marker: str, *, ahead: bool = False) -> str | None:
+        """The next text, which may be of several lines; None at the end of the input.
+
+        ``ahead``: it may have been typed before it was asked for.
+        """
+        asked_at = self.clock()
         with self.dialog():
-            self.mark(marker)
-            line = await self.input.line(more=self._entered)
-            self.heard(line)
-            return None if line is None else line.text
+            while True:
+                self.mark(marker)
+                line = await self.input.line(more=self._entered)
+                self.heard(line)
+                if line is None or ahead or not self.is_early(line.arrived, asked_at):
+                    return None if line is None else line.text
+                await self._keep_early(line.text)
 
     async def confirm(self, question: str, yes: str) -> bool:
         """Ask a question that y answers; any other word, and Enter alone, mean no, and a sentence means nothing."""

@@ -13,7 +13,7 @@ import select
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -27,9 +27,10 @@ _TOGETHER: Final = 0.03  # seconds in which nobody types two lines: they were pa
 
 @dataclass(frozen=True, slots=True)
 class InputLine:
-    """One line, or several that are one text; ``pasted`` if others came with it at once."""
+    """One line, or several that are one text, and when the first came; ``pasted`` if others came with it at once."""
 
     text: str
+    arrived: float  # seconds
     pasted: bool = False
 
 
@@ -76,17 +77,20 @@ class LineInput:
     types (Ctrl+D).
     """
 
-    def __init__(self, descriptor: int, *, terminal: bool) -> None:
+    def __init__(self, descriptor: int, *, terminal: bool, clock: Callable[[], float]) -> None:
+        """``clock`` is in seconds."""
         self.terminal = terminal
         self.editor: LineEditor | None = None  # else the terminal's own line editing is used
         self._descriptor = descriptor
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[str | None] = deque()  # None: the end
+        self._waiting: deque[InputLine | None] = deque()  # None: the end
         self._arrived = asyncio.Event()
         self._part = b""
         self._closed = False
         self._gathering = False  # a line was read, and others may belong to it
         self._assembly = TextAssembly()
+        self._begun_at = 0.0  # when its first line came
 
     def start(self) -> None:
         """Begin to read."""
@@ -138,14 +142,17 @@ class LineInput:
         """
         while (line := await self._next()) is not None:
             if single:
-                return InputLine(line, pasted=(bool(self._waiting) and self.terminal) or "\n" in line)
-            pasteable = self.terminal and not self._assembly.begun and not line.startswith("/")
-            text = self._assembly.add(line)
+                return replace(line, pasted=(bool(self._waiting) and self.terminal) or "\n" in line.text)
+            pasteable = self.terminal and not self._assembly.begun and not line.text.startswith("/")
+            if not self._assembly.begun:
+                self._begun_at = line.arrived
+            text = self._assembly.add(line.text)
             if text is not None:
-                return await self._with_pasted(text) if pasteable and text.strip() else InputLine(text)
+                whole = InputLine(text, self._begun_at)
+                return await self._with_pasted(whole) if pasteable and text.strip() else whole
             more()
         left = self._assembly.take()
-        return InputLine(left) if left else None
+        return InputLine(left, self._begun_at) if left else None
 
     @property
     def typed_ahead(self) -> bool:
@@ -158,12 +165,12 @@ class LineInput:
             or (self.editor is None and bool(select.select([self._descriptor], [], [], 0)[0]))
         )
 
-    def put_back(self, text: str) -> None:
+    def put_back(self, line: InputLine) -> None:
         """Let a line be the next one again."""
-        self._waiting.appendleft(text)
+        self._waiting.appendleft(line)
         self._arrived.set()
 
-    async def _next(self) -> str | None:
+    async def _next(self) -> InputLine | None:
         while not self._waiting:
             if self._closed:
                 return None
@@ -171,9 +178,9 @@ class LineInput:
             await self._arrived.wait()
         return self._waiting.popleft()
 
-    async def _with_pasted(self, text: str) -> InputLine:
+    async def _with_pasted(self, first: InputLine) -> InputLine:
         """A text with the lines that came together with it: what is pasted is one prompt, not many."""
-        lines = [text]
+        lines = [first.text]
         while True:
             self._gathering = True
             try:
@@ -182,9 +189,10 @@ class LineInput:
                 self._gathering = False
             if not self._waiting or self._waiting[0] is None:
                 whole = "\n".join(lines).rstrip("\n")
-                return InputLine(whole, pasted=len(lines) > 1 or (self.editor is not None and "\n" in whole))
+                pasted = len(lines) > 1 or (self.editor is not None and "\n" in whole)
+                return replace(first, text=whole, pasted=pasted)
             while self._waiting and (line := self._waiting[0]) is not None:
-                lines.append(line)
+                lines.append(line.text)
                 self._waiting.popleft()
 
     # Reading.
@@ -234,7 +242,7 @@ class LineInput:
             self._part = b""
 
     def _add(self, line: str | None) -> None:
-        self._waiting.append(line)
+        self._waiting.append(None if line is None else InputLine(line, self._clock()))
         self._arrived.set()
 
 

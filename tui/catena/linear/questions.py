@@ -41,9 +41,7 @@ from catena_acp.port.elicitation.requests import (
 )
 from catena_acp.port.session_events import PermissionOption
 
-_EARLY = "That came together with something else, and answers nothing. Type it again."
 _OTHERWISE = "A space before a text sends it as a prompt, /stop stops the agent."
-_ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
 _RULES = 3
 _ROWS = 40  # of what is asked, beside its change
 
@@ -207,8 +205,9 @@ class Questions:
         if line.pasted and is_sentence(text):
             await context.keep(text)
             return
-        if line.pasted or (self._is_early and self._choice(asked, text)[0] is not None):
-            context.say(_EARLY)
+        early = context.is_early(line.arrived, self._asked_at)
+        if line.pasted or (early and self._choice(asked, text)[0] is not None):
+            context.say_early()
             return
         if text.lower() == "d" and self.read_change():
             return
@@ -228,12 +227,6 @@ class Questions:
         else:
             await self._answer_elicitation(asked, choice)
 
-    @property
-    def _is_early(self) -> bool:
-        """True while what is typed may have been meant for what was said before the question."""
-        context = self._context
-        return context.input.terminal and context.clock() - self._asked_at < _ALONE_SECONDS
-
     def _is_unread(self, asked: PermissionOpened, choice: NumberedAnswer) -> bool:
         """True if a choice would allow what was not read whole."""
         allows = choice.option is not None and not choice.option.kind.startswith("reject")
@@ -244,8 +237,8 @@ class Questions:
         asked = self.open
         if not isinstance(asked, PermissionOpened):
             return False
-        if kind == "allow" and self._is_early:
-            self._context.say(_EARLY)
+        if kind == "allow" and self._context.is_early(self._context.arrived, self._asked_at):
+            self._context.say_early()
             return True
         option = option_of(asked.options, allow=True) if kind == "allow" else _rejection(asked)
         if option is None:

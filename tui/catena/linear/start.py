@@ -70,7 +70,7 @@ async def _run(
         from catena.linear.context import LinearContext
         from catena.linear.input import LineInput
 
-        source = LineInput(sys.stdin.fileno(), terminal=sys.stdin.isatty())
+        source = LineInput(sys.stdin.fileno(), terminal=sys.stdin.isatty(), clock=clock)
         context = LinearContext(
             start, out, source, level=level, environment=environment, clock=clock, echoes=echoes
         )

@@ -78,7 +78,7 @@ class AsideDialog:
             if question:
                 await self._answer(question, typed)
                 context.say(f"The next line asks more; an empty one ends it. {_WAYS}")
-            question = typed = (await context.ask_text("Side question: ") or "").strip()
+            question = typed = (await context.ask_text("Side question: ", ahead=True) or "").strip()
             match question:
                 case "":
                     return AnswerTo.NOTHING
