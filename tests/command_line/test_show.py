@@ -249,6 +249,34 @@ def test_w07_show_prints_the_beginning_of_each_change_and_the_turn_all_of_it(tmp
     assert "  +2\n  Not made: c\n  --- c\n" in of_failed and "  New, empty file: d\n" in of_failed
 
 
+def test_show_prints_the_name_of_a_tool_without_a_title_in_a_line_that_steers_no_terminal(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    name = "\x1b]0;owned\x07\x1b[2Jx\ny"
+
+    async def work(tx: Writer) -> None:
+        await conversations.create(tx, id=CONVERSATION, agent="rehearsal", cwd="/shop")
+        above: str | None = None
+        for id, kind, given in (
+            ("prompt-1", Kind.USER, None),
+            ("tool-1", Kind.TOOL, None),
+            ("tool-2", Kind.TOOL, {"depth": "2"}),
+        ):
+            call = {"kind": "other", "name": name, "raw_input": given} if kind is Kind.TOOL else {}
+            row = NewMessage(
+                id=id, conversation_id=CONVERSATION, parent_id=above, kind=kind, text="", data=call
+            )
+            await messages.insert(tx, row)
+            above = id
+
+    catena.write(work)
+    shown = catena("show", CONVERSATION).out
+    assert not {each for each in shown if ord(each) < 0x20} - {"\n"}
+    named = "␛]0;owned␇␛[2Jx ⏎ y"
+    assert f"{named}\n" in shown and f"{named}: depth 2\n" in shown
+
+
 def test_h10_an_id_its_beginning_and_the_title_reach_the_same_conversation(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     catena.write(two_sessions)

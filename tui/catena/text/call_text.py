@@ -132,7 +132,7 @@ def relative(path: str, directory: str) -> str:
 def object_of(call: Call, directory: str = "") -> str:
     """What a call does it to, in a line: files, a command, an address, else the agent's title."""
     kind, title = call.kind, without_verb(call_line(call.title or call.text), call.kind)
-    locations = locations_of(call, directory)
+    name, locations = call_line(call.name), locations_of(call, directory)
     if kind in FILE_KINDS:
         if locations:
             more = len(set(locations)) - 1
@@ -144,8 +144,8 @@ def object_of(call: Call, directory: str = "") -> str:
     if kind == "fetch":
         return _told(call.raw_input, PartRole.ADDRESS) or title
     if kind not in _VERBS and not call.starts_subagent and (told := _told(call.raw_input)):
-        return f"{title or call.name}: {told}"
-    return title or (locations[0] if locations else call.name)
+        return f"{title or name}: {told}"
+    return title or (locations[0] if locations else name)
 
 
 def without_verb(title: str, kind: str) -> str:
