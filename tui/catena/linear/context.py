@@ -145,8 +145,12 @@ class LinearContext:
         """Read a list; `/open` takes a number of it from now on, in this tab only unless it holds ``everywhere``."""
         self.listed = tuple(rows)
         self._listed_in = None if everywhere else self.tab
-        self.out.line(heading)
-        self.out.lines(f"{number}: {spoken(row.words)}" for number, row in enumerate(self.listed, start=1))
+        self._list(heading, [row.words for row in self.listed])
+
+    def _list(self, heading: str, words: Iterable[str]) -> None:
+        """Read numbered lines; each is one, whatever an agent called what it is about."""
+        self.out.line(safe_line(heading))
+        self.out.lines(f"{number}: {spoken(safe_line(each))}" for number, each in enumerate(words, start=1))
 
     def listed_row(self, number: int) -> ListRow:
         """A row of the last list, counted from 1. Raises Refused."""
@@ -273,8 +277,7 @@ class LinearContext:
 
         ``first``: Enter alone takes the first one, else it cancels.
         """
-        self.out.line(heading)
-        self.out.lines(f"{number}: {spoken(words)}" for number, words in enumerate(options, start=1))
+        self._list(heading, options)
         while True:
             numbers = f"1 to {len(options)}" if len(options) > 1 else "1"
             answer = await self.ask(f"{numbers}, Enter {'takes 1' if first else 'to cancel'}: ")

@@ -334,9 +334,9 @@ class Questions:
             title = safe_line(field.label.title)
             needed = "" if field.label.required else ", optional"
             context.out.line(f"Field {number} of {len(fields)}: {title}{needed}")
-            context.out.lines(about_field(field))
+            context.out.lines(about_field(field, theirs=rows.set_in))
             while True:
-                line = await context.ask(f"{title}: ")
+                line = await context.ask(rows.set_in(f"{title}: "))
                 if line is None or line.strip() == "/cancel":  # a command of another name comes next
                     return None
                 checked = check(field, given_input(field, line.strip()))
@@ -353,7 +353,7 @@ def _elicitation_lines(asked: ElicitationOpened) -> Iterator[str]:
     yield f"Asks: {first}"
     yield from (rows.set_in(line) for line in more if line.strip())
     if isinstance(asked.request, WebPage):
-        yield from page_lines(asked.request)
+        yield from map(rows.set_in, page_lines(asked.request))
 
 
 def _elicitation_choices(asked: ElicitationOpened) -> Sequence[NumberedAnswer]:

@@ -38,8 +38,8 @@ class AgentCommands:
         for each in known:
             if argument != "all" and each in missing:
                 continue
-            pieces = (safe_line(each.title), each.name, str(each.readiness), each.version, each.about)
-            context.out.line(f"Agent: {', '.join(filter(None, pieces))}")
+            pieces = (each.title, each.name, str(each.readiness), each.version, each.about)
+            context.out.line(f"Agent: {safe_line(', '.join(filter(None, pieces)))}")
         if missing and argument != "all":
             context.out.line(f"Agent: {len(missing)} more, not installed. /agent list all reads them.")
         context.say("/agent NAME continues with another one; catena agents install NAME installs one.")

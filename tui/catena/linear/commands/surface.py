@@ -245,7 +245,7 @@ class LinesSurface:
                 ],
             )
         else:
-            out.lines(found.lines(self._voice))
+            out.lines(" ".join(safe(line).splitlines()) for line in found.lines(self._voice))
             out.lines(lines.set_in(line) for line in safe(found.text).splitlines() if line.strip())
         if found.then is not None:
             await self.show(found.then)

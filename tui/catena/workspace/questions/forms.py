@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, assert_never
 
 from catena.text.safe_text import safe_line
@@ -86,11 +86,11 @@ def page_lines(page: WebPage) -> Iterator[str]:
         yield f"Its host reads {address.spoken or address.host}, and is {unusual or address.host}."
 
 
-def about_field(field: Field) -> Iterator[str]:
-    """The facts to know about a field before it is filled in, a line each."""
+def about_field(field: Field, *, theirs: Callable[[str], str] = str) -> Iterator[str]:
+    """The facts to know about a field before it is filled in, a line each; one of the agent's own is ``theirs``."""
     label = field.label
     if label.description:
-        yield f"{safe_line(label.description)}"
+        yield theirs(safe_line(label.description))
     if label.secret:
         yield f"{SECRET_WARNING}"
     for number, choice in enumerate(_choices(field), start=1):
