@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from catena.acts.surface import Refused, next_prompt
-from catena.errors import CommandRefused, ExitStatus
+from catena.errors import CommandRefused, ExitStatus, explain
 from catena.linear.commands.commands import LinearCommands, command_of, refusal_of, unknown_text
 from catena.linear.context import LinearContext
 from catena.linear.input import InputLine
@@ -18,13 +18,12 @@ from catena.linear.narrator import Narrator
 from catena.linear.questions import Questions
 from catena.linear.rows import spoken
 from catena.text.prompt_text import SIGN, is_long, piece_words
-from catena.text.safe_text import safe_line
 from catena.workspace.next_price import is_priced, read_next_price, shown_price
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.errors import AgentError, GivenUp, ReadOnly, StillAtWork
-from catena_store.errors import UNWRITABLE, NotAttachable, StoreError
+from catena_store.errors import UNWRITABLE
 
 _KEYS = re.compile("Press Esc to stop it|Esc stops it")  # of the screen, in texts that both say
 _SETTLING_SECONDS = 30.0
@@ -261,7 +260,7 @@ class LinearClient:
     async def _do(self, act: Coroutine[Any, Any, None], *, needed: bool = False) -> bool:
         """Do something to its end and say what goes wrong; False if it was interrupted.
 
-        If it is ``needed`` for all that follows, it raises StoreError instead.
+        If it is ``needed`` for all that follows, it raises what is no error of an agent's instead.
         """
         self._command = task = asyncio.create_task(self._guarded(act, needed=needed))
         try:
@@ -284,11 +283,11 @@ class LinearClient:
             self._context.say("The agent is still working; /stop stops it.")
         except CommandRefused as refused:
             self._context.say(str(refused))
-        except (AgentError, StoreError, ReadOnly, NotAttachable) as error:
-            if needed and isinstance(error, StoreError):
+        except Exception as error:  # one command that fails ends nothing else
+            if needed and not isinstance(error, AgentError | ReadOnly):
                 raise
-            text = _KEYS.sub("/stop stops it", safe_line(str(error)))
-            self._context.out.line(f"Trouble: {spoken(text)}")
+            text, _ = explain(error)
+            self._context.out.line(f"Trouble: {spoken(_KEYS.sub('/stop stops it', text))}")
             if isinstance(error, UNWRITABLE) and not self._context.input.terminal:
                 self._context.say("Nothing can be saved, so the rest of the script is not run.")
                 self.status = self.status or ExitStatus.USAGE
