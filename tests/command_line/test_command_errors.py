@@ -11,6 +11,7 @@ import pytest
 
 from catena import __version__
 from support.clients.command_line import EXECUTABLE, Catena
+from support.clients.listed import CONVERSATION, two_sessions
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,16 @@ from support.clients.command_line import EXECUTABLE, Catena
         (["help", "doctor", "backpu"], "doctor backpu: not a command. Did you mean catena doctor backup?"),
         (["help", "what"], "what: not a command. See catena --help"),
         (["--linear", "quiet"], "quiet: not a directory or command. Did you mean --linear=quiet?"),
+        (["~nosuch"], "~nosuch: not a directory or command. See catena --help"),
+        (["explain the login " * 20], "the login : not a directory or command. See catena --help"),
         (["doctor", "backup", "no/such/x.db"], "no/such: No such file or directory"),
+        (["doctor", "backup", "~nosuch/x.db"], "~nosuch/x.db: Could not determine home directory"),
+        (["import", "~nosuch/x.json"], "~nosuch/x.json: Could not determine home directory"),
+        (["agents", "update", "~nosuch/x.json"], "~nosuch/x.json: Could not determine home directory"),
+        (
+            ["run", "--agent", "rehearsal", "--attach", "~nosuch/x", "x"],
+            "~nosuch/x cannot be read: Could not",
+        ),
         (["--continue", "--resume", "x"], "not allowed with argument --continue"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["list", "--limit", "-3"], "-3"),
@@ -60,6 +70,28 @@ def test_what_cannot_be_done_is_said_in_one_line_with_status_2(
     assert finished.err.startswith("catena: ")
     assert finished.err.count("\n") == 1
     assert words in finished.err
+
+
+@pytest.mark.parametrize("arguments", [["export", CONVERSATION, "-o"], ["replay", CONVERSATION, "--cast"]])
+def test_a_file_in_the_home_of_nobody_is_not_written_and_said_so_with_status_2(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    finished = catena(*arguments, "~nosuch/x")
+
+    assert finished.status == 2
+    assert finished.err == "catena: ~nosuch/x: Could not determine home directory.\n"
+
+
+def test_a_backup_whose_name_is_too_long_is_said_so_with_status_2(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.write(two_sessions)
+
+    finished = catena("doctor", "backup", long := "x" * 300)
+
+    assert (finished.status, finished.err) == (2, f"catena: {long}: File name too long\n")
 
 
 @pytest.mark.parametrize("arguments", [[], ["run", "x"], ["--add-dir", "."], ["run", "--cwd", ".", "x"]])

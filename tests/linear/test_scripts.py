@@ -72,6 +72,30 @@ def test_s04_numbers_stay_and_a_start_reads_the_last_exchange(tmp_path: Path) ->
     )
 
 
+def test_s04_a_command_that_fails_is_said_in_a_line_and_the_rest_goes_on(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    settings = catena.settings("park = 'off'\n")
+    long = "x" * 300
+    said = lines_told(
+        catena,
+        "say One.",
+        "/attach ~nosuch/x",
+        "/export ~nosuch/x.md",
+        f"/export {long}",
+        "/export message 2 ~nosuch/x",
+        "!echo '[' >> \"$CATENA_CONFIG_DIR/config.toml\"",
+        "/draft drop",
+        "/settings",
+        "say Two.",
+    )
+    nobody = "Could not determine home directory."
+    assert f"Trouble: ~nosuch/x cannot be read: {nobody}" in said
+    assert f"Catena: ~nosuch/x.md: {nobody}" in said and f"Catena: ~nosuch/x: {nobody}" in said
+    assert f"Catena: {long}: File name too long" in said
+    assert any(line.startswith(f"Trouble: {settings}:2: invalid TOML: ") for line in said)
+    assert "Rehearsal 4: Two." in said and said[-1].startswith("To continue: ")
+
+
 def test_s04_a_login_that_is_needed_is_done_and_its_prompt_goes_out(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     said = lines_told(catena, "say Hello.", "/login", CATENA_REHEARSAL_FLAGS="--auth=required")

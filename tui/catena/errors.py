@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 
@@ -40,6 +42,19 @@ class InvalidSettings(Exception):
 
 class SettingsNotWritten(Exception):
     """A change of the settings that was not written; ``str()`` of it is one line for the person."""
+
+
+@contextmanager
+def refusing_path(named: str) -> Iterator[None]:
+    """Refuse, in words, a path that cannot be what was typed: a home of nobody, a name that is too long.
+
+    Raises CommandRefused.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # RuntimeError: `~nobody`, or links in a circle
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise CommandRefused(f"{named}: {why}") from error
 
 
 def explain(error: Exception) -> tuple[str, ExitStatus]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mimetypes
-import os
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -40,8 +39,8 @@ def read_file(path: str, *, directory: str = "") -> Attachment:
 
     Blocks while reading. Raises NotAttachable for a file that is missing, not a plain one, unreadable, or over 10 MB.
     """
-    place = Path(directory, Path(path).expanduser()).absolute()
     try:
+        place = Path(directory, Path(path).expanduser()).absolute()
         found = place.stat()
         if not stat.S_ISREG(found.st_mode):
             what = "a directory" if stat.S_ISDIR(found.st_mode) else "not a regular file"
@@ -53,7 +52,7 @@ def read_file(path: str, *, directory: str = "") -> Attachment:
     except FileNotFoundError as error:
         raise NotAttachable(f"File not found: {path}") from error
     except (OSError, ValueError, RuntimeError) as error:
-        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        why = (isinstance(error, OSError) and error.strerror) or str(error).rstrip(".")
         raise NotAttachable(f"{path} cannot be read: {why}.") from error
     if len(content) > MOST_BYTES:
         raise NotAttachable(_too_large_words(path, len(content)))

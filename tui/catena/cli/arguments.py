@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from argparse import SUPPRESS, Namespace
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -227,8 +228,9 @@ def _screen(arguments: Sequence[str]) -> int:
 
 def _check_directory(name: str) -> None:
     """Raise CommandRefused, with the nearest command, if nothing of that name exists."""
-    if Path(name).expanduser().exists():
-        return
+    with suppress(OSError, RuntimeError):  # a prompt is too long for a name, `~nobody` has no home
+        if Path(name).expanduser().exists():
+            return
     if name in _LINEAR_LEVELS:
         raise CommandRefused(f"{name}: not a directory or command. Did you mean --linear={name}?")
     raise CommandRefused(f"{name}: not a directory or command. {did_you_mean(name, 'catena')}")

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from catena.errors import CommandRefused
+from catena.errors import CommandRefused, refusing_path
 from catena.export.files import free_path, refusing, writing
 from catena.rendering.contents import Contents, ExportPart, Head, Titles
 from catena.text.formats import from_home
@@ -190,12 +190,13 @@ def masked_words(masked: list[Masked]) -> str:
 
 def _path(wanted: WantedExport, directory: Path, name: str, rules: Sequence[str]) -> Path:
     """Where to write. Blocks; raises CommandRefused where something is there."""
-    path = directory / Path(wanted.file).expanduser() if wanted.file else directory
-    if path.is_dir():
-        named = SecretMask([re.compile(rule) for rule in rules]).rewrite(name)
-        return free_path(path, named, wanted.form.ending)
-    if path.exists():
-        raise CommandRefused(f"{wanted.file} exists already. Name another file.")
+    with refusing_path(wanted.file or str(directory)):
+        path = directory / Path(wanted.file).expanduser()
+        if path.is_dir():
+            named = SecretMask([re.compile(rule) for rule in rules]).rewrite(name)
+            return free_path(path, named, wanted.form.ending)
+        if path.exists():
+            raise CommandRefused(f"{wanted.file} exists already. Name another file.")
     return path
 
 

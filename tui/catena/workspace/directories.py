@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catena.errors import CommandRefused
+from catena.errors import CommandRefused, refusing_path
 
 if TYPE_CHECKING:
     from catena_store.records import TurnEnvironment
@@ -48,11 +48,8 @@ def existing_directory(named: str | None, *, base: str | None = None) -> str:
 
     Raises CommandRefused if there is no such directory.
     """
-    try:
+    with refusing_path(named or "the current directory"):
         path = (Path(base or ".") / Path(named or ".").expanduser()).resolve(strict=True)
-    except (OSError, RuntimeError) as error:  # RuntimeError: `~nobody`, or links in a circle
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise CommandRefused(f"{named or 'the current directory'}: {why}") from error
     if not path.is_dir():
         raise CommandRefused(f"{named}: not a directory")
     try:
@@ -64,10 +61,8 @@ def existing_directory(named: str | None, *, base: str | None = None) -> str:
 
 def absolute_directory(named: str) -> str:
     """The absolute path, links resolved, of a directory that may be gone. Raises CommandRefused."""
-    try:
+    with refusing_path(named):
         return str(Path(named).expanduser().resolve())
-    except (OSError, RuntimeError) as error:
-        raise CommandRefused(f"{named}: {error}") from error
 
 
 _MOST_BYTES = 4 * 1024 * 1024  # of a log of a repository

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from catena.cli.agents.listing import plain_line, registry_age
 from catena.cli.run.answers import agreed
-from catena.errors import CommandRefused, ExitStatus
+from catena.errors import CommandRefused, ExitStatus, refusing_path
 from catena.text.formats import from_home, size_text
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import agent_name, catalog, login_hint, registry_entry, registry_id
@@ -170,7 +170,8 @@ def _read(source: str) -> tuple[bytes, str]:
     """What is at a source, and its name to be shown later. Raises DownloadFailed, OSError, RegistryInvalid."""
     if "://" in source:
         return downloads.read_address(source, MOST_BYTES), downloads.shown_address(source)
-    path = Path(source).expanduser().absolute()
+    with refusing_path(source):
+        path = Path(source).expanduser().absolute()
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     return data, str(path)

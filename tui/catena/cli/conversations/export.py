@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from catena.cli.conversations.show import open_reading
-from catena.errors import CommandRefused, ExitStatus
+from catena.errors import CommandRefused, ExitStatus, refusing_path
 from catena.export.files import writing
 from catena.export.forms import ExportForm, ExportRequest, exported, mask_for
 from catena.settings.agents import titles_in_settings
@@ -57,7 +57,7 @@ def export(
                 write(lambda piece: sys.stdout.buffer.write(piece.encode("utf-8", "replace")))
                 sys.stdout.buffer.flush()
             else:
-                write_export(Path(path).expanduser(), write, force=force)
+                write_export(path, write, force=force)
     tell_masked(mask, sys.stderr)
     return ExitStatus.ANSWERED
 
@@ -72,8 +72,10 @@ async def _next(pieces: AsyncIterator[str]) -> str | None:
     return "".join(found) or None
 
 
-def write_export(path: Path, write: Callable[[Callable[[str], object]], None], *, force: bool) -> None:
+def write_export(named: str, write: Callable[[Callable[[str], object]], None], *, force: bool) -> None:
     """Write a file that only the person can read. Raises CommandRefused."""
+    with refusing_path(named):
+        path = Path(named).expanduser()
     try:
         with writing(path, force=force) as file:
             write(file.write)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catena.errors import CommandRefused, ExitStatus
+from catena.errors import CommandRefused, ExitStatus, refusing_path
 from catena.text.formats import truncate
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
@@ -84,7 +84,11 @@ class ImportedFile:
 
 def import_files(files: Sequence[str], *, json: bool) -> int:
     """Import each of the files, print the conversations' ids, and say on standard error why one was refused."""
-    return asyncio.run(_import_all([Path(file).expanduser() for file in files], json=json))
+    paths = []
+    for file in files:
+        with refusing_path(file):
+            paths.append(Path(file).expanduser())
+    return asyncio.run(_import_all(paths, json=json))
 
 
 async def _import_all(files: Sequence[Path], *, json: bool) -> int:

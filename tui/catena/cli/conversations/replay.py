@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena.cli.conversations.export import tell_masked, write_export
@@ -83,7 +82,7 @@ def replay(
     if cast == "-":
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     else:
-        write_export(Path(cast).expanduser(), lambda put: _put(put, text), force=force)
+        write_export(cast, lambda put: _put(put, text), force=force)
     tell_masked(mask, sys.stderr)
     return ExitStatus.ANSWERED
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catena.errors import CommandRefused, ExitStatus
+from catena.errors import CommandRefused, ExitStatus, refusing_path
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 
@@ -112,13 +112,15 @@ def back_up_store(target: str) -> int:
 
     from catena_store.database.database import Database, default_path
 
-    path, copy = default_path(), Path(target).expanduser().absolute()
-    if not copy.parent.is_dir():
-        raise CommandRefused(f"{copy.parent}: No such file or directory")
-    if not path.exists():
-        raise CommandRefused(f"{path} does not exist, so there is nothing to copy")
-    if copy.exists():
-        raise CommandRefused(f"{copy} already exists; choose a new name")
+    path = default_path()
+    with refusing_path(target):
+        copy = Path(target).expanduser().absolute()
+        if not copy.parent.is_dir():
+            raise CommandRefused(f"{copy.parent}: No such file or directory")
+        if not path.exists():
+            raise CommandRefused(f"{path} does not exist, so there is nothing to copy")
+        if copy.exists():
+            raise CommandRefused(f"{copy} already exists; choose a new name")
 
     async def written() -> None:
         async with Database.open(path) as db:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from catena.acts.surface import NO_TAB, Refused
+from catena.errors import refusing_path
 from catena.export.files import refusing
 from catena.history.entries import HistoryEntry, TypedHistory
 from catena.history.finding import FoundConversation, MessageFinder, answers
@@ -121,7 +122,8 @@ class ReadingCommands:
         content = images[-1].content if images else row.text.encode("utf-8", "replace")
 
         def write() -> Path:
-            path = Path(directory, Path(named.strip()).expanduser())
+            with refusing_path(named.strip()):
+                path = Path(directory, Path(named.strip()).expanduser())
             with path.open("xb") as file:
                 file.write(content)
             return path
