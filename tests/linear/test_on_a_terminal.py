@@ -326,6 +326,20 @@ def test_s04_what_is_pasted_is_one_prompt_and_answers_nothing(tmp_path: Path) ->
     assert "Answered: Allow" not in terminal.seen
 
 
+def test_s04_lines_that_were_typed_apart_while_a_command_ran_are_a_prompt_each(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        with busy_with_a_command(terminal, tmp_path):
+            for line in ("say One.", "say Two."):
+                terminal.type(f"{line}\n")
+                terminal.read(0.6)
+        terminal.wait_for("Done: ", times=2)
+        terminal.wait_for("You 5: ")
+        terminal.type("/quit\n")
+        assert terminal.status() == 0
+    assert "Rehearsal 2: One." in terminal.seen and "Rehearsal 4: Two." in terminal.seen
+
+
 def test_u05_the_first_start_says_that_other_tools_have_sessions_here_and_which_command_lists_them(
     tmp_path: Path,
 ) -> None:

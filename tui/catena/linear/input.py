@@ -23,6 +23,7 @@ BLOCK: Final = '"""'  # around a prompt of several lines
 GO_ON: Final = "\\"  # at the end of a line that goes on
 _READ: Final = 1 << 16  # bytes
 _TOGETHER: Final = 0.03  # seconds in which nobody types two lines: they were pasted
+_APART: Final = 0.3  # seconds between two lines of which the second was typed, however long both have waited
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,20 +181,22 @@ class LineInput:
 
     async def _with_pasted(self, first: InputLine) -> InputLine:
         """A text with the lines that came together with it: what is pasted is one prompt, not many."""
-        lines = [first.text]
+        lines, last = [first.text], first.arrived
         while True:
             self._gathering = True
             try:
                 await asyncio.sleep(_TOGETHER)
             finally:
                 self._gathering = False
-            if not self._waiting or self._waiting[0] is None:
+            before = len(lines)
+            while self._waiting and (line := self._waiting[0]) is not None and line.arrived - last < _APART:
+                lines.append(line.text)
+                last = line.arrived
+                self._waiting.popleft()
+            if len(lines) == before:
                 whole = "\n".join(lines).rstrip("\n")
                 pasted = len(lines) > 1 or (self.editor is not None and "\n" in whole)
                 return replace(first, text=whole, pasted=pasted)
-            while self._waiting and (line := self._waiting[0]) is not None:
-                lines.append(line.text)
-                self._waiting.popleft()
 
     # Reading.
 
