@@ -65,7 +65,7 @@ _MOST_REPAIRS = 3  # in one life: a disk that keeps failing cannot be repaired
 class Reader:
     """A transaction to read in: queries within one snapshot."""
 
-    __slots__ = ("_connection", "_path", "_repair", "_written_steps")
+    __slots__ = ("_connection", "_failed", "_path", "_repair", "_written_steps")
 
     _begin = "BEGIN"
 
@@ -77,6 +77,7 @@ class Reader:
     ) -> None:
         self._connection: aiosqlite.Connection | None = connection
         self._path = path
+        self._failed: StoreError | None = None  # what a statement failed with last
         self._repair = repair_file
         self._written_steps: list[Callable[[aiosqlite.Connection], Awaitable[object]]] = []
 
@@ -91,7 +92,7 @@ class Reader:
         gives_up: float | None = None
         while True:
             try:
-                return await self._do(lambda connection: _fetch(connection, storable))
+                return await self._stated(lambda connection: _fetch(connection, storable))
             except StoreBusy:  # only while a log is put in order that a dead process left
                 gives_up = gives_up or _now() + _BUSY_SECONDS
                 if _now() >= gives_up:
@@ -101,6 +102,22 @@ class Reader:
         """The first row of a query, None if there is none."""
         rows = await self.all(sql, parameters)
         return rows[0] if rows else None
+
+    def refuse_undone(self) -> None:
+        """Raise what a statement failed with, if SQLite then undid the whole transaction, as where the disk fails.
+
+        Whoever suppressed that cannot go on: the next statement would be committed by itself.
+        """
+        if self._connection is not None and not self._connection.in_transaction:
+            raise self._failed or StoreError(f"{self._path}: the transaction was undone")
+
+    async def _stated(self, step: Callable[[aiosqlite.Connection], Awaitable[T]]) -> T:
+        self.refuse_undone()
+        try:
+            return await self._do(step)
+        except StoreError as error:
+            self._failed = error
+            raise
 
     async def _do(self, step: Callable[[aiosqlite.Connection], Awaitable[T]]) -> T:
         connection = self._connection
@@ -170,7 +187,7 @@ class Writer(Reader):
     async def _written(
         self, step: Callable[[aiosqlite.Connection], Awaitable[aiosqlite.Cursor]]
     ) -> aiosqlite.Cursor:
-        cursor = await self._do(step)
+        cursor = await self._stated(step)
         if self._repair is not None:  # else nothing will ever write them again
             self._written_steps.append(step)
         return cursor
@@ -431,6 +448,7 @@ class Database:
                             self._wait_for_owner(busy, _now() - waits_since)
                         else:
                             yield
+                            reader.refuse_undone()
                             await self._finish(self._connection.commit())
                             committed = True
                             return

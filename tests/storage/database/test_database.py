@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -27,6 +27,9 @@ from support.storage.rows import START, new_conversation, say, store
 
 # Never comes to an end by itself.
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+# Fits into a full file.
+SMALL = "INSERT INTO input (text, cwd, created_at) VALUES ('small', '/', 0)"
 
 
 def mode_of(path: Path) -> int:
@@ -276,6 +279,25 @@ async def test_a_full_disk_is_told_and_leaves_nothing_behind(tmp_path: Path) -> 
         async with db.read() as r:
             assert await r.one("SELECT count(*) FROM message") == (0,)
             assert await r.one("PRAGMA integrity_check") == ("ok",)
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+async def test_a_transaction_that_sqlite_rolled_back_fails_though_that_error_was_suppressed_in_it(
+    tmp_path: Path, *, goes_on: bool
+) -> None:
+    async with store(tmp_path) as db:
+        async with db.write() as tx:
+            (pages,) = await tx.one("PRAGMA page_count") or (0,)
+            await tx.all(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreFull, match="the disk is full"):
+            async with db.write() as tx:
+                await tx.run(SMALL)
+                with suppress(StoreError):
+                    await inputs.add(tx, "long " * 100_000, "/")  # one row: SQLite keeps no journal of it
+                if goes_on:
+                    await tx.run(SMALL)
+        async with db.read() as r:
+            assert await r.one("SELECT count(*) FROM input") == (0,)
 
 
 async def test_a_file_that_turns_read_only_is_told(tmp_path: Path) -> None:

@@ -64,6 +64,10 @@ class StraightConnection:
         self._one_writer = one_writer
         self._writing = False
 
+    @property
+    def in_transaction(self) -> bool:
+        return self._sqlite.in_transaction
+
     async def execute(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
         if sql == "BEGIN IMMEDIATE":
             await self._one_writer.acquire()
