@@ -10,6 +10,7 @@ AgentError                something went wrong between us and an agent, or an ac
 │   │   └── SessionContradicts  … or what it opened is not what the record says
 │   └── NotOffered        … because it has no such method (-32601), or we never asked since it is not advertised
 ├── ProtocolBroken        an answer that cannot be understood
+├── SessionMoved          another client used a session while it was opened here: what it holds proves nothing
 ├── ForkWrong             a fork that does not hold what was asked for
 ├── NotKept               the store does not take what the agent says
 ├── NotOfThisBranch       a message that cannot be gone on from here
@@ -117,6 +118,13 @@ class SessionContradicts(SessionGone):
 
     def __init__(self, why: str) -> None:
         super().__init__(0, why)
+
+
+class SessionMoved(AgentError):
+    """Use of a session by another client while it was opened here, so that what it holds proves nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("another client used the session while it was opened")
 
 
 class ForkWrong(AgentError):

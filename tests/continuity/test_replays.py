@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from catena_acp.continuity.routing.replay_check import Verdict
-from catena_acp.continuity.sessions.replays import ReplayRecord
+from catena_acp.continuity.sessions.replays import REPLAY, ReplayRecord
 from catena_acp.port.session_events import TextChunk
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
@@ -51,6 +52,26 @@ async def test_r07_after_a_command_that_the_agent_ran_itself_and_does_not_replay
     assert how(over) is ContextSource.RESUMED
     assert answer == "[heard] one|two"
     assert quirky.opened() == ["new", "load"]
+
+
+async def test_r07_a_session_that_its_own_client_prompts_while_another_loads_it_to_fork_it_is_not_lost(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client("--no-cold-fork") as owner, world.client("--no-cold-fork") as other:
+        await owner.say("say one")
+        world.fail({"load": {"cue": "go-on", "times": 1}})
+        forking = asyncio.ensure_future(other.conversations.fork(owner.conversation.record, window_id=None))
+        await world.heard("session/load")
+        await owner.say("say two")
+        world.cue("go-on")
+        await forking
+        (link, *_) = await owner.links()
+        assert (link.state, link.ended) == (LinkState.OPEN, None)
+        async with other.db.read() as reader:
+            learnt = await reader.all("SELECT value FROM ability WHERE name = ?", (REPLAY,))
+        assert learnt == [], "what moved says nothing of the agent"
+        assert how(await owner.say("echo")) is ContextSource.CONTINUED
 
 
 async def a_session_of(tx: Writer, length: int, **pointers: str) -> Link:

@@ -19,7 +19,14 @@ from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.opening import ask_for_fork, fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts
+from catena_acp.errors import (
+    AgentError,
+    AgentMissing,
+    AgentRefused,
+    NotCopied,
+    SessionContradicts,
+    SessionMoved,
+)
 from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentPort, AgentSpec, SessionSetup
@@ -338,7 +345,10 @@ class SendContext:
 
         Its link is committed also after a stop. Raises ForkWrong, SessionHeld or any AgentError.
         """
-        return await self.sessions.see_through(agent, self._fork(agent, source, window_id, at))
+        try:
+            return await self.sessions.see_through(agent, self._fork(agent, source, window_id, at))
+        except SessionMoved:
+            return None
 
     async def _fork(
         self, agent: AgentPort, source: Link, window_id: str, at: tuple[Turn, str] | None

@@ -25,7 +25,15 @@ from catena_acp.continuity.sessions.replays import (
     take_back,
 )
 from catena_acp.continuity.sessions.session_state import SessionTotal, opened_state, with_event
-from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
+from catena_acp.errors import (
+    AgentError,
+    AgentRefused,
+    ForkEmpty,
+    ForkWrong,
+    NotOffered,
+    SessionContradicts,
+    SessionMoved,
+)
 from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent, UsageReported
@@ -259,7 +267,7 @@ class Sessions:
         """Resume a link's session; by its replay, compared with the record, if the agent has a faithful one.
 
         ``made_here``: this agent process made it, and may have it open. Raises SessionContradicts if it is proved to be
-        another session than the link says, or any AgentError.
+        another session than the link says, SessionMoved if that is no proof, or any AgentError.
         """
         # Two windows may want the same session at once; the second finds it open.
         async with self._opening.setdefault(link.id, asyncio.Lock()):
@@ -410,19 +418,25 @@ class Sessions:
     async def _compared(
         self, link: Link, record: ReplayRecord, agent: AgentPort, opened: SessionOpened
     ) -> Link:
-        """Compare a replay; the link, with what it proves of that. Raises SessionContradicts if it does not agree."""
+        """Compare a replay; the link, with what it proves of that.
+
+        Raises SessionContradicts if it does not agree; SessionMoved if it may hold what the link was given meanwhile.
+        """
         found = await record.verdict(opened.replay)
         habits = await self._habits(agent)
         if not habits.proves(found):
             return link
         if found is Verdict.AGREES:
             return await self._learnt(link, record, agent, opened, learn_faith=habits.faithful is None)
+        await agent.close_session(opened.session_id)
         async with self._services.db.write() as tx:
+            now = await links.get(tx, link.id)
+            if now is None or now.version != link.version:
+                raise SessionMoved
             if record.assumes:
                 await take_back(tx, agent.abilities)
             elif habits.faithful is None and record.proves:
                 await keep_faith(tx, agent.abilities, found)
-        await agent.close_session(opened.session_id)
         what = "nothing" if found is Verdict.EMPTY else "something else"
         raise SessionContradicts(
             f"{agent_title(agent)} opened the session, but it holds {what} where the conversation was"

@@ -20,7 +20,7 @@ from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, ask_first, wanted_on
 from catena_acp.continuity.wording.context_summary import ContextSummary, how_words
-from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone
+from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone, SessionMoved
 from catena_acp.port.port import AgentPort
 from catena_acp.port.session_events import Event, SessionOpened
 from catena_acp.trouble.diagnosis import diagnose
@@ -160,7 +160,7 @@ class AsideSessionOpener:
         except AgentRefused as error:
             if diagnose(error, now=context.services.clock()).trouble in _ABOUT_THE_ACCOUNT:
                 raise
-        except ForkWrong:
+        except (ForkWrong, SessionMoved):
             pass
         return None
 
