@@ -10,13 +10,20 @@ import pytest
 from catena_acp.continuity.conversation_events import (
     LeafMoved,
     MessageAdded,
+    PromptReturned,
     Remarked,
+    Troubled,
     TurnEnded,
 )
 from catena_acp.conversation.branches.branches import LOGGED_OUT, SAID_BEFORE
-from catena_store.records import Kind
+from catena_acp.conversation.prompts.rows import PromptRows
+from catena_acp.conversation.recovery import foreign_conversations
+from catena_acp.trouble.troubles import Trouble
+from catena_store.errors import StoreFull
+from catena_store.records import ContextSource, Kind, Message
 from catena_store.windows import windows
 from support.clients.command_line import Catena
+from support.conversations.modelled import another_window
 from support.conversations.rehearsed import Desk, World
 from support.screen.pilot import at_the_screen
 from support.storage.rows import say
@@ -25,6 +32,17 @@ from support.storage.rows import say
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path)
+
+
+async def barrier_in(desk: Desk, window_id: str) -> Message:
+    """The barrier that a window is told of."""
+
+    def found() -> Message | None:
+        added = (news for news in desk.told if isinstance(news, MessageAdded))
+        rows = (news.message for news in added if news.window_id == window_id and news.message.barrier)
+        return next(rows, None)
+
+    return await desk.until(found, seconds=10)
 
 
 async def logged_out_and_in_again(desk: Desk) -> None:
@@ -161,8 +179,97 @@ async def test_m08_a_conversation_that_another_client_had_at_the_logout_begins_a
     assert world.prompts() == [["say canary-old"], ["say new"]]
 
 
-async def test_m08_a_turn_that_was_cut_off_and_is_closed_after_the_logout_is_not_gone_on_with(
+async def test_m08_a_conversation_that_is_open_begins_anew_at_a_logout_in_another_process(
     world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        beside = await another_window(desk, (await desk.stored_window()).leaf_id)
+        assert beside.window.at_rest
+        await logged_out_and_in_again(other)
+        for window in (desk.window, beside.window):
+            await barrier_in(desk, window.id)
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
+        assert not (await desk.conversation.chain.price(desk.window)).before_logout
+    assert world.prompts() == [["say canary-old"], ["echo"]]
+
+
+async def test_m08_a_prompt_that_comes_before_the_logout_in_another_process_is_noticed_is_given_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_conversations, "PLACE_SECONDS", 3600.0)  # it is not looked at meanwhile
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        await logged_out_and_in_again(other)
+        over = await desk.say("echo")
+        assert over.problem is not None and over.problem.returned
+        assert over.problem.text.startswith("You logged out of Rehearsal before this was sent")
+        (returned,) = [news.text for news in desk.told if isinstance(news, PromptReturned)]
+        assert returned == (await desk.stored_window()).draft == "echo"
+    async with world.client(resume=desk) as later:
+        assert (await later.branch())[-1].barrier, "what was given back was not said"
+    assert world.prompts() == [["say canary-old"]]
+
+
+async def test_m08_what_waits_behind_a_turn_goes_out_below_the_logout_that_came_in_another_process_meanwhile(
+    world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.window.say("say canary-old; cue go-on; say ended")
+        await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
+        await desk.window.say("echo")
+        await logged_out_and_in_again(other)
+        heard = desk.conversation.tenure
+        assert heard is not None
+        async with asyncio.timeout(10):
+            while not heard.logouts.owing:  # noqa: ASYNC110 - nobody is told of it before the turn is over
+                await asyncio.sleep(0.01)
+        assert not any(isinstance(news, TurnEnded) for news in desk.told)
+        world.cue("go-on")
+        await desk.until(lambda: sum(isinstance(news, TurnEnded) for news in desk.told) == 2 or None)
+        texts = [row.text for row in await desk.branch() if row.kind in (Kind.SEAM, Kind.USER)]
+        assert texts[1:3] == [LOGGED_OUT, "echo"]
+    assert world.prompts()[1:] == [["echo"]]
+
+
+async def test_m08_while_the_store_does_not_take_the_barrier_of_a_logout_no_prompt_goes_out_from_below_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: PromptRows, *_: object) -> Message:
+        raise StoreFull(world.store)
+
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        with monkeypatch.context() as full:
+            full.setattr(PromptRows, "add_barrier", refuse)
+            await logged_out_and_in_again(other)
+            await desk.until_told(Troubled, lambda news: news.problem.trouble is Trouble.STORE)
+        over = await desk.say("echo")
+        assert over.problem is not None and over.problem.returned
+        await barrier_in(desk, desk.window_id)
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
+    assert world.prompts() == [["say canary-old"], ["echo"]]
+
+
+async def test_m08_a_logout_is_begun_anew_after_once_whatever_other_processes_write(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_conversations, "PLACE_SECONDS", 0.01)
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        await logged_out_and_in_again(desk)
+        await desk.say("say new")
+        await other.say("say other")
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is ContextSource.CONTINUED
+        assert [row.text for row in await desk.branch() if row.barrier] == [LOGGED_OUT]
+
+
+@pytest.mark.parametrize("kind", [Kind.NOTICE, Kind.AGENT])
+async def test_m08_a_turn_that_was_cut_off_or_answered_after_the_logout_is_not_gone_on_with(
+    world: World, kind: Kind
 ) -> None:
     async with world.client() as closed:
         await closed.say("say canary-old")
@@ -170,7 +277,7 @@ async def test_m08_a_turn_that_was_cut_off_and_is_closed_after_the_logout_is_not
     async with world.client() as other:
         await logged_out_and_in_again(other)
         async with other.db.write() as tx:
-            await say(tx, "n1", leaf[-1].id, "cut off", kind=Kind.NOTICE, conversation=closed.conversation.id)
+            await say(tx, "n1", leaf[-1].id, "cut off", kind=kind, conversation=closed.conversation.id)
             await windows.advance(tx, closed.window_id, "n1")
     async with world.client(resume=closed) as desk:
         assert (await desk.branch())[-1].barrier

@@ -34,6 +34,7 @@ from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.chains import agents
 from catena_store.clients import leases
 from catena_store.conversations.checkpoints import Frequency
+from catena_store.conversations.logouts import Account
 from catena_store.database.database import Database, Writer
 from catena_store.errors import StoreError
 from catena_store.records import Owner
@@ -266,6 +267,18 @@ class Services:
 
 
 @dataclass(slots=True)
+class HeardLogouts:
+    """The logouts that a conversation of ours has heard of, and its windows that have yet to begin anew after one."""
+
+    last: Mapping[Account, int] = field(default_factory=dict)
+    owing: set[str] = field(default_factory=set)
+
+    def is_news(self, account: Account, last: Mapping[Account, int]) -> bool:
+        """True if somebody logged out of the account since, as the ``last`` logouts are stored now."""
+        return last.get(account) not in (None, self.last.get(account))
+
+
+@dataclass(slots=True)
 class Tenure:
     """Our tenure of a conversation's lease: every write of its tree goes through it.
 
@@ -275,6 +288,7 @@ class Tenure:
     services: Services
     conversation_id: str
     epoch: int
+    logouts: HeardLogouts = field(default_factory=HeardLogouts)
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Writer]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from catena_store import ancestry
 from catena_store.database.database import Reader, Writer
+
+Account = tuple[str, str]  # an agent and a profile
 
 _KEY = "logged_out"
 
@@ -27,13 +30,23 @@ async def note_logout(tx: Writer, *, agent: str, profile: str) -> None:
     )
 
 
+async def last_logouts(r: Reader) -> dict[Account, int]:
+    """The time of the last logout from each account that somebody logged out of, in milliseconds."""
+    rows = await r.all(
+        "SELECT agent_name, name, learnt_at FROM ability WHERE agent_version = '' AND name GLOB ?",
+        (_name("*"),),
+    )
+    return {(agent, name.removeprefix(_name(""))): at for agent, name, at in rows}
+
+
 async def untouched_since_logout(r: Reader, conversation_id: str, *, agent: str, profile: str) -> bool:
-    """True where nothing but notices was added to the conversation after the last logout from the account."""
+    """True where nothing was said or cleared in the conversation after the last logout from the account."""
     row = await r.one(
         """
         SELECT a.learnt_at > coalesce(
                    (SELECT created_at FROM message
-                     WHERE id = (SELECT max(id) FROM message WHERE conversation_id = c.id AND kind <> 'notice')),
+                     WHERE id = (SELECT max(id) FROM message
+                                  WHERE conversation_id = c.id AND (kind = 'user' OR barrier) AND state <> 'refused')),
                    c.created_at)
           FROM ability a CROSS JOIN conversation c ON c.id = ?1
          WHERE a.agent_name = ?2 AND a.agent_version = '' AND a.name = ?3
@@ -62,6 +75,14 @@ async def logged_out_since(r: Reader, family: str, row_id: str, *, agent: str, p
         (family, row_id, agent, profile, _name(profile)),
     )
     return row is not None and bool(row[0])
+
+
+async def said_before_logout(
+    r: Reader, leaf_id: str | None, family: str, *, agent: str, profile: str
+) -> bool:
+    """True if anything on the path to a leaf, from after its last barrier, is older than a logout of this account."""
+    oldest = await ancestry.oldest_content(r, leaf_id)
+    return oldest is not None and await logged_out_since(r, family, oldest, agent=agent, profile=profile)
 
 
 def _name(profile: str) -> str:

@@ -23,6 +23,7 @@ from catena_acp.spoken.spoken import ended_in
 from catena_store import ancestry, places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
+from catena_store.conversations.logouts import last_logouts, said_before_logout
 from catena_store.database.database import Reader, Writer
 from catena_store.records import ContextSource, Kind, Link, Message, NewMessage, Path, StopReason, Turn
 from catena_store.windows import windows
@@ -48,11 +49,12 @@ class Claim:
     async def take(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Take the session: turn open and reach raised, in one transaction, before the text goes out.
 
-        None if the session can carry the prompt no more. Raises NotSent if it may not carry this one.
+        None if the session can carry the prompt no more. Raises NotSent if it, or any, may not carry this one.
         """
         context, row = self._context, self._row
         git = await context.host.environment.git(context.record.cwd)
         async with context.tenure.write() as tx:
+            await self._refuse_after_logout(tx)
             situation = await context.situation(tx, agent, self._window_id, row.parent_id, prompt_id=row.id)
             link = next((known for known in situation.links if known.id == live.link_id), None)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
@@ -109,6 +111,16 @@ class Claim:
         for message in added:
             context.host.publish(MessageAdded(self._window_id, message))
         return running
+
+    async def _refuse_after_logout(self, reader: Reader) -> None:
+        """Raise NotSent if the window has yet to begin anew after a logout, maybe one that nobody here has seen yet."""
+        context, heard = self._context, self._context.tenure.logouts
+        agent, profile = context.spec.name, context.spec.profile
+        news = heard.is_news((agent, profile), await last_logouts(reader))
+        if (news or self._window_id in heard.owing) and await said_before_logout(
+            reader, self._row.parent_id, context.record.family, agent=agent, profile=profile
+        ):
+            raise NotSent(None, _LOGGED_OUT.format(title=context.title))
 
     async def _prior_context(self, reader: Reader, path: Path, link: Link) -> PriorContext | None:
         """The prior context for the part of the path that the session does not know."""
@@ -226,6 +238,10 @@ class Claim:
         return added
 
 
+_LOGGED_OUT = (
+    "You logged out of {title} before this was sent, so it was not sent with what is above. "
+    "Send it again to begin anew."
+)
 _COMMAND_FIRST = (
     "{title} has not seen this conversation yet, and a command cannot be sent with a replay. "
     "Send a message first, then the command."

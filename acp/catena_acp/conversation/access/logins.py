@@ -1,14 +1,13 @@
 """Logging in to a conversation's agent and out of it.
 
-A login changes nothing of the chain: the next prompt finds the sessions that it would have found before. Logging out
-makes a barrier in every window of this client that talks to the account, so that whoever logs in next is told nothing
-of what stands above it.
+A login changes nothing of the chain: the next prompt finds the sessions that it would have found before. Logging out,
+here or in another process, makes a barrier in every window of this client that talks to the account, so that whoever
+logs in next is told nothing of what stands above it. Until a window has its barrier, no prompt goes out from below it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -41,7 +40,6 @@ from catena_acp.conversation.prompts.rows import brought_something
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import (
     AgentMissing,
-    GivenUp,
     LoginNeeded,
     LogoutNotOffered,
     NoSuchLogin,
@@ -53,6 +51,7 @@ from catena_acp.port.abilities import AuthMethod
 from catena_acp.port.port import AgentPort
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import logouts, messages
+from catena_store.conversations.logouts import Account
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Kind, Message
 from catena_store.windows import windows
@@ -137,7 +136,7 @@ class Logins:
     async def log_out(self, window: Window) -> None:
         """Log out of the agent; nothing above is told to the next session, all of it stays on the screen.
 
-        So it is in every open window of this client whose next prompt would go to that account.
+        So it is in every open window whose next prompt would go to that account; other clients ``hear`` of it.
         Raises AgentError: LogoutNotOffered with the agent's own way, StillAtWork while a turn runs.
         """
         context = self._conversation.send_context()
@@ -145,43 +144,45 @@ class Logins:
             raise StillAtWork
         await self._ahead(window, lambda context, agent: self._log_out(window, context, agent), apart=True)
 
-    def account_left(self, agent: tuple[str, str], asked_in: str) -> None:
-        """Somebody logged out of the agent in a window: what goes to it from any other begins anew as well.
+    def hear(self, last: Mapping[Account, int], asked_in: str | None = None) -> None:
+        """Hear which logouts were the last: after one from our account what goes to it begins anew in every window.
 
-        A window in mid-turn does so when that is over. Each is told; nothing is done where another client holds it.
+        A window in mid-turn does so when that is over, the one that it was ``asked_in`` by itself. Each is told;
+        nothing is done where another client holds the conversation.
         """
-        if self._conversation.tenure is None or self._agent != agent:
+        if (tenure := self._conversation.tenure) is None:
             return
-        for window_id in self._conversation.windows - {asked_in}:
-            self._conversation.spawn(self._leave_account(self._window_of(window_id)))
+        if tenure.logouts.is_news(self._agent, last):
+            tenure.logouts.owing |= self._conversation.windows
+            for window_id in self._conversation.windows - {asked_in}:
+                self._leave_account(window_id)
+        tenure.logouts.last = last
 
-    async def _leave_account(self, window: Window) -> None:
+    def _leave_account(self, window_id: str) -> None:
+        self._conversation.spawn(self._left_account(self._window_of(window_id)))
+
+    async def _left_account(self, window: Window) -> None:
         try:
-            while not await self._begins_anew(window):
-                await window.wait_idle()
-                with contextlib.suppress(StillAtWork, GivenUp):
-                    await window.run_before_next_prompt(
-                        lambda: shielded(self._begin_anew(window)), apart=True
-                    )
-            context = self._conversation.send_context()
-            await context.agents.end(context.spec, context.record.family)
+            if await window.run_exclusively(lambda: self._begin_anew(window), wait=True):
+                context = self._conversation.send_context()
+                await context.agents.end(context.spec, context.record.family)
         except (Fenced, ReadOnly, AgentMissing):
             pass  # whoever has the conversation now says what its next session is told
         except StoreError as error:
             self._conversation.publish(Troubled(window.id, Problem(Trouble.STORE, str(error))))
 
-    async def _begins_anew(self, window: Window) -> bool:
-        """True if nothing stands above that could be told."""
-        async with self._conversation.services.db.read() as reader:
-            stored = await windows.get(reader, window.id)
-            leaf = await messages.get(reader, stored.leaf_id) if stored and stored.leaf_id else None
-        return leaf is None or leaf.barrier
-
-    async def _begin_anew(self, window: Window) -> None:
+    async def _begin_anew(self, window: Window) -> bool:
+        """Add the barrier that a window owes, if that keeps anything back; False if it owes none any more."""
+        owing = self._conversation.writable().logouts.owing
+        if window.id not in owing:
+            return False
         row = await with_retries(lambda: self._barrier(window))
+        owing.discard(window.id)
         self._owed.pop(window.id, None)
-        self._conversation.publish(MessageAdded(window.id, row))
+        if row is not None:
+            self._conversation.publish(MessageAdded(window.id, row))
         self._conversation.clear_carrier(window.id)
+        return True
 
     async def owed(self, window: Window) -> UnansweredPrompt | None:
         """The window's last prompt, where it got no answer since a login was needed."""
@@ -245,19 +246,26 @@ class Logins:
         except NotOffered as error:
             raise LogoutNotOffered(no_logout(title, context.spec.name)) from error
         # Conversations that are closed now have their barrier when they are opened.
-        await shielded(with_retries(lambda: self._note_logout(*self._agent)))
-        for logins in self._all_live():
-            logins.account_left(self._agent, window.id)
+        await shielded(with_retries(lambda: self._note_logout(window.id)))
         await shielded(self._begin_anew(window))
         await context.agents.end(context.spec, context.record.family)
 
-    async def _barrier(self, window: Window) -> Message:
+    async def _barrier(self, window: Window) -> Message | None:
         async with self._conversation.write() as tx:
-            return await window.rows.add_barrier(tx, LOGGED_OUT, logouts.logout_data(*self._agent))
+            agent, profile = self._agent
+            stored = await windows.get(tx, window.id)
+            leaf, family = stored.leaf_id if stored else None, self._conversation.record.family
+            if not await logouts.said_before_logout(tx, leaf, family, agent=agent, profile=profile):
+                return None
+            return await window.rows.add_barrier(tx, LOGGED_OUT, logouts.logout_data(agent, profile))
 
-    async def _note_logout(self, agent: str, profile: str) -> None:
+    async def _note_logout(self, asked_in: str) -> None:
+        agent, profile = self._agent
         async with self._conversation.services.db.write() as tx:
             await logouts.note_logout(tx, agent=agent, profile=profile)
+            last = await logouts.last_logouts(tx)
+        for logins in self._all_live():
+            logins.hear(last, asked_in)
 
     def _handle(self, event: ConversationEvent) -> None:
         match event:
@@ -269,6 +277,8 @@ class Logins:
                     self._owed[window_id] = returned
                 else:
                     self._owed.pop(window_id, None)
+                if (tenure := self._conversation.tenure) and window_id in tenure.logouts.owing:
+                    self._leave_account(window_id)  # again, where the store did not take it
             case LeafMoved(window_id=window_id):
                 self._owed.pop(window_id, None)
             case MessageAdded(window_id=window_id, message=message) if message.kind is Kind.USER:

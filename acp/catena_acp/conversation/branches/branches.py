@@ -37,6 +37,7 @@ from catena_acp.snapshots.restoring import FileChoice, FilesMoved
 from catena_store import ancestry, places
 from catena_store.conversations import logouts, messages, tree
 from catena_store.conversations.branches import last_leaf, siblings
+from catena_store.conversations.logouts import said_before_logout
 from catena_store.conversations.tree import Lineage
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, SessionHeld, StoreError
@@ -346,6 +347,7 @@ async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) ->
     agent, profile = record.agent, record.profile
     moved: dict[str, Message] = {}
     async with tenure.write() as tx:
+        tenure.logouts.last = await logouts.last_logouts(tx)
         if not await logouts.untouched_since_logout(tx, record.id, agent=agent, profile=profile):
             return moved
         shown = [window.leaf_id for window in await windows.open_in(tx, record.id)]
@@ -374,22 +376,14 @@ async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) ->
     return moved
 
 
-async def said_before_logout(
-    reader: Reader, leaf_id: str | None, record: ConversationRecord, agent: str, profile: str
-) -> bool:
-    """True if anything on the path to a leaf, from after its last barrier, is older than a logout of this account."""
-    oldest = await ancestry.oldest_content(reader, leaf_id)
-    if oldest is None:
-        return False
-    return await logouts.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
-
-
 async def remark_on_logout(conversation: LiveConversation, window_id: str, leaf_id: str | None) -> None:
     """Publish a remark in the moved window if its branch now has messages from before a logout."""
     record, before = conversation.record, False
     # Where this cannot be read the window is moved all the same, and no prompt can go out.
     with contextlib.suppress(StoreError):
         async with conversation.services.db.read() as reader:
-            before = await said_before_logout(reader, leaf_id, record, record.agent, record.profile)
+            before = await said_before_logout(
+                reader, leaf_id, record.family, agent=record.agent, profile=record.profile
+            )
     if before:
         conversation.publish(Remarked(window_id, _REMARK.format(title=conversation.agent_title)))

@@ -48,6 +48,7 @@ from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.transcripts.moving import TranscriptFiles
 from catena_store.clients import leases
 from catena_store.conversations import conversations
+from catena_store.conversations.logouts import Account
 from catena_store.database.database import Database, Writer
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.ids import new_id as random_id
@@ -125,7 +126,7 @@ class Conversations:
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._left_by: dict[str, Lease] = {}  # clients whose leftovers are not closed yet
-        self._following = Following(services, self._is_dead, self._live.values)
+        self._following = Following(services, self._is_dead, self._live.values, self._hear_logouts)
 
     @classmethod
     @asynccontextmanager
@@ -504,6 +505,10 @@ class Conversations:
                     for conversation in list(self._live.values()):
                         if conversation.id not in held:
                             conversation.lose()
+
+    def _hear_logouts(self, last: Mapping[Account, int]) -> None:
+        for conversation in self._live.values():
+            conversation.logins.hear(last)
 
     def _is_dead(self, lease: Lease) -> bool:
         """A process of this machine is known to be dead; one of another is taken to be after a long silence."""

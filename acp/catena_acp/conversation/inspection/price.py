@@ -14,11 +14,12 @@ from catena_acp.continuity.sending.context import SendContext, read_situation
 from catena_acp.continuity.sessions.agent_pool import kept_powers
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.continuity.wording.context_summary import ContextSummary, price_clauses
-from catena_acp.conversation.branches.branches import SAID_BEFORE, said_before_logout
+from catena_acp.conversation.branches.branches import SAID_BEFORE
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import links
 from catena_store.chains.links import Unset
+from catena_store.conversations.logouts import said_before_logout
 from catena_store.database.database import Reader
 from catena_store.records import ContextSource, ConversationRecord, LinkState, Path
 from catena_store.windows import windows
@@ -185,7 +186,9 @@ async def _price(
         exact=agent is not None or await _is_certain(reader, situation, step, context.record),
         abridged=unabridged_from is not None,
         copied=_copied(step, context),
-        before_logout=await said_before_logout(reader, leaf_id, context.record, spec.name, spec.profile),
+        before_logout=await said_before_logout(
+            reader, leaf_id, context.record.family, agent=spec.name, profile=spec.profile
+        ),
     )
 
 
@@ -214,7 +217,9 @@ async def price_when_closed(
         Price.of_prior(_with_telling(how, knows, prior), prior),
         exact=await _is_certain(reader, situation, step, record),
         abridged=unabridged_from is not None,
-        before_logout=await said_before_logout(reader, leaf_id, record, record.agent, record.profile),
+        before_logout=await said_before_logout(
+            reader, leaf_id, record.family, agent=record.agent, profile=record.profile
+        ),
     )
 
 

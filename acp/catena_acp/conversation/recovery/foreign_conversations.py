@@ -1,4 +1,4 @@
-"""Other clients' acts on conversations open here: any act on those that they hold, and moves of the place in any.
+"""Other clients' acts on conversations open here: any act on those that they hold; in any, moves of the place, logouts.
 
 Writes to a conversation that another client holds are published here as if they were done here. Whoever holds a
 conversation, a client that only reads may move its place. One look at the file's version for the whole process, and a
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from catena_acp.continuity.conversation_events import (
@@ -28,6 +28,7 @@ from catena_acp.conversation.live import LiveConversation
 from catena_store import places
 from catena_store.clients import progress
 from catena_store.clients.progress import Progress
+from catena_store.conversations.logouts import Account, last_logouts
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import StoreError
 from catena_store.records import Lease, Message, MessageState, QueueItem
@@ -168,17 +169,19 @@ HOLDER_SECONDS = 1.0  # between two looks at whether the holder lives
 
 
 class Following:
-    """Everything that this process follows, and the places of all ``live`` conversations."""
+    """Everything that this process follows, the places of all ``live`` conversations, and logouts."""
 
     def __init__(
         self,
         services: Services,
         is_dead: Callable[[Lease], bool],
         live: Callable[[], Collection[LiveConversation]],
+        hear_logouts: Callable[[Mapping[Account, int]], None],
     ) -> None:
         self._services = services
         self._is_dead = is_dead
         self._live = live
+        self._hear_logouts = hear_logouts
         self._places: dict[str, str | None] = {}  # of open conversations, when they were looked at
         self._followed: dict[str, _Followed] = {}
         self._wake = asyncio.Event()
@@ -238,14 +241,16 @@ class Following:
             if version != self._version or followed.is_behind:
                 await followed.look()
         if version != self._version:
-            await self._look_at_places()
+            await self._look_at_all()
         self._version = version
 
-    async def _look_at_places(self) -> None:
-        """Tell the windows of conversations whose places moved."""
+    async def _look_at_all(self) -> None:
+        """Tell which logouts were the last, and the windows of conversations whose places moved."""
         shown = [conversation for conversation in self._live() if conversation.windows]
         async with self._services.db.read() as reader:
             now = {each.record.id: await places.of(reader, each.record.id) for each in shown}
+            last = await last_logouts(reader)
+        self._hear_logouts(last)
         before, self._places = self._places, now
         for conversation in shown:
             id = conversation.record.id
