@@ -22,7 +22,7 @@ from catena_acp.continuity.services import Printed
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.conversation.prompts.consumer import PromptDelivery
+from catena_acp.conversation.prompts.overdue import Overdue
 from catena_acp.conversation.prompts.rows import Attempt
 from catena_acp.errors import AgentGone, AgentRefused
 from catena_acp.port.port import AgentPort, AgentSpec
@@ -269,13 +269,13 @@ async def test_r11_stopped_while_the_turn_before_is_still_being_closed_a_prompt_
 ) -> None:
     closing, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slowly(_: PromptDelivery) -> None:
+    async def slowly(_: Overdue) -> None:
         closing.set()
         await go_on.wait()
 
     async with world.client() as desk:
         await desk.say("say one")
-        monkeypatch.setattr(PromptDelivery, "close_unclosed", slowly)
+        monkeypatch.setattr(Overdue, "write", slowly)
         saying = asyncio.ensure_future(desk.window.say("say two"))
         await closing.wait()
         await desk.window.stop()

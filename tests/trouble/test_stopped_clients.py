@@ -189,7 +189,7 @@ async def test_an_answer_that_cannot_be_saved_before_the_client_ends_is_handed_t
             pid = await afterwards.enter_async_context(stopped_writer(world.store))
             world.cue("go-on")
             # All that the agent said is taken in, and the end of its turn is to be stored.
-            await until(lambda: desk.window._prompts.delivery._unclosed is not None)
+            await until(lambda: (turn := desk.window._prompts.delivery.running) is not None and turn.over)
         ((answer, why),) = desk.conversations.unsaved_answers
     assert answer == "two" and isinstance(why, StoreBusy) and why.pid == pid
     assert unsaved_answer_lines([(answer, why)])[1:] == ["two"]

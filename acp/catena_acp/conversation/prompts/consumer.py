@@ -30,13 +30,14 @@ from catena_acp.continuity.wording.problems import (
     problem_of_notice,
 )
 from catena_acp.conversation.live import LiveConversation
+from catena_acp.conversation.prompts.overdue import Overdue
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings, Steering
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows
 from catena_acp.conversation.prompts.schedule import Consumer, IdleWork, Preparation, WindowSchedule
 from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved, FilesNotKept, NotSent, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError
-from catena_store.records import Attachment, StopReason, Turn
+from catena_store.records import Attachment, Message, StopReason, Turn
 from catena_store.windows import attachments
 
 BirthOf = Callable[[], Coroutine[Any, Any, Birth]]
@@ -54,8 +55,11 @@ class PromptConsumer:
         self._window_id = window_id
         self._queue = queue
         self.schedule = WindowSchedule(self.stop, self._freed)
+        self.overdue = Overdue(conversation, self.schedule)
         self.preparation = Preparation(self._prepared)
-        self.delivery = PromptDelivery(conversation, window_id, rows, queue, self.preparation.done)
+        self.delivery = PromptDelivery(
+            conversation, window_id, rows, queue, self.overdue, self.preparation.done
+        )
         self.idle_work = IdleWork(conversation, window_id)
 
     async def say(
@@ -106,6 +110,7 @@ class PromptConsumer:
 
     async def close(self) -> None:
         """End the turn as interrupted, and record it."""
+        await self.overdue.close()
         await self.idle_work.close()
         await self.delivery.steering.give_up()
         running = self.delivery.claimed
@@ -155,7 +160,7 @@ class PromptConsumer:
         return attempt
 
     async def _born(self, birth: Callable[[], Coroutine[Any, Any, Birth | None]]) -> Attempt | None:
-        await shielded(self.delivery.close_unclosed())
+        await shielded(self.overdue.write())
         made = await shielded(birth())
         if made is None:
             return None
@@ -169,7 +174,7 @@ class PromptConsumer:
         while not conversation.closing and conversation.tenure and not self.schedule.waiting:
             self.schedule.look()
             self._queue.unserved = False  # a failure of this is published, and not tried again by itself
-            await shielded(self.delivery.close_unclosed())
+            await shielded(self.overdue.write())
             taken = await shielded(self._queue.take_next(conversation.writable()))
             if taken is None:
                 return None
@@ -190,16 +195,16 @@ class PromptDelivery:
         window_id: str,
         rows: PromptRows,
         queue: PromptQueue,
+        overdue: Overdue,
         ready: Callable[[], Awaitable[None]],
     ) -> None:
         self._conversation = conversation
         self._window_id = window_id
         self._rows = rows
         self._queue = queue
+        self._overdue = overdue
         self._ready = ready
         self._sending: PromptCarrier | None = None
-        self._unclosed: tuple[RunningTurn, Ending] | None = None
-        self._refused: StoreError | None = None  # why the store did not take its end
         self.ended: Turn | None = None  # the last one, where nothing was wrong with it
         self.steering = Steering(conversation, window_id, queue)
         self.settings = QueuedSettings(conversation, window_id)
@@ -214,12 +219,6 @@ class PromptDelivery:
         """The same, once its text is out."""
         return self._sending.turn if self._sending and self._sending.text_is_out else None
 
-    @property
-    def unsaved(self) -> tuple[str, StoreError] | None:
-        """The agent's text in a turn whose end the store did not take, and the error; None if nothing is missing."""
-        text = self._unclosed[0].recorder.unsaved_text if self._unclosed else ""
-        return (text, self._refused) if text and self._refused else None
-
     async def send(self, attempt: Attempt) -> bool:
         """Bring one prompt to the end of its turn; True if what waits may follow."""
         conversation = self._conversation
@@ -228,12 +227,10 @@ class PromptDelivery:
         ended: Turn | None = None
         problem: Problem | None = None
         try:
-            await shielded(self.close_unclosed())
             ended, problem = await self._brought(attempt)
         except (Fenced, ReadOnly):
             if conversation.tenure is tenure:  # not where it was taken over again meanwhile
                 conversation.lose()
-            self._unclosed = None  # whoever has the conversation now has closed that turn
             unsent = attempt.typed and self.running is None
             problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
             if unsent:
@@ -241,7 +238,6 @@ class PromptDelivery:
                     PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt))
                 )
         except StoreError as error:
-            self._refused = error
             unsent = self.running is None
             problem = problem_about(Trouble.STORE, str(error), returned=unsent and attempt.typed)
             if unsent:
@@ -257,8 +253,6 @@ class PromptDelivery:
                 # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
                 await shielded(self._queue.hold())
             conversation.set_doing(self._window_id, Doing.IDLE)
-            if ended is not None:
-                conversation.count_cost(ended)
             conversation.publish(TurnEnded(self._window_id, ended, problem))
         return well
 
@@ -296,10 +290,7 @@ class PromptDelivery:
 
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         await shielded(self.steering.settled())
-        self._unclosed = (running, ending)
-        closing = with_retries(lambda: running.end(ending), waits=lambda: not self._conversation.closing)
-        turn, telling = await shielded(closing)
-        self._unclosed = None
+        turn, telling = await shielded(self._close(running, ending))
         return turn, problem_of_notice(telling) if telling and not running.stopping else None
 
     async def _cut(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
@@ -308,10 +299,18 @@ class PromptDelivery:
             await self._restore(attempt, self.claimed)
             return None, None
         ending = Ending(StopReason.INTERRUPTED, cut_by=self._conversation.cut_by)
-        self._unclosed = (running, ending)
-        turn, telling = await with_retries(lambda: running.end(ending))
-        self._unclosed = None
+        turn, telling = await self._close(running, ending)
         return turn, problem_of_notice(telling) if telling else None
+
+    async def _close(self, running: RunningTurn, ending: Ending) -> tuple[Turn, Message | None]:
+        async def end() -> tuple[Turn, Message | None]:
+            turn, telling = await running.end(ending)
+            self._conversation.count_cost(turn)
+            return turn, telling
+
+        return await self._overdue.written(
+            end, running.recorder, waits=lambda: not self._conversation.closing
+        )
 
     async def _restore(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
         """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
@@ -330,14 +329,6 @@ class PromptDelivery:
                 await live.agent.cancel(live.session_id)
                 await live.agent.close_session(live.session_id)
         self._conversation.sessions.forget(live.link_id)
-
-    async def close_unclosed(self) -> None:
-        """Close a turn whose end the store did not take when it came, before a row is born below it."""
-        if self._unclosed:
-            running, ending = self._unclosed
-            with contextlib.suppress(Fenced):  # whoever took the conversation over has closed it
-                await running.end(ending)
-            self._unclosed = None
 
     async def _files_of(self, attempt: Attempt) -> tuple[Attachment, ...]:
         with contextlib.suppress(StoreError):

@@ -79,7 +79,7 @@ class Window:
     @property
     def unsaved_answer(self) -> tuple[str, StoreError] | None:
         """The agent's text in a turn whose end the store did not take, and the error; None if nothing is missing."""
-        return self._prompts.delivery.unsaved
+        return self._prompts.overdue.unsaved
 
     @property
     def at_rest(self) -> bool:
@@ -313,7 +313,12 @@ class Window:
 
         A running turn is stopped first (``stop``) or waited for (``wait``); else raises StillAtWork.
         """
-        return await self._schedule.move(work, stop=stop, wait=wait)
+
+        async def moved() -> T:
+            await self._prompts.overdue.write()
+            return await work()
+
+        return await self._schedule.move(moved, stop=stop, wait=wait)
 
     async def run_between_turns(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run work between two turns, and not during a login; prompts are queued meanwhile. Raises StillAtWork."""

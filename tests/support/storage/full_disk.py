@@ -1,0 +1,25 @@
+"""A disk without space for the store, for as long as a test likes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import pytest
+
+from catena_store.database.database import Database, Writer
+from catena_store.errors import StoreFull
+
+
+@contextmanager
+def full_disk(db: Database) -> Iterator[None]:
+    """Within the block no transaction of this client finds space; reading goes on."""
+
+    @asynccontextmanager
+    async def refused() -> AsyncIterator[Writer]:
+        raise StoreFull(db.path)
+        yield
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(db, "write", refused)
+        yield
