@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
-from catena_acp.continuity.cancellation import outlived, raise_if_cancelled, shielded, with_retries
+from catena_acp.continuity.cancellation import outlived, raise_if_cancelled, shielded
 from catena_acp.continuity.conversation_events import (
     Doing,
     LeafMoved,
@@ -314,9 +314,11 @@ class PromptDelivery:
 
     async def _restore(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
         """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
-        files: Sequence[Attachment] = ()
-        with contextlib.suppress(StoreError):
-            files = await with_retries(lambda: self._rows.restore(attempt, claimed))
+        files: Sequence[Attachment]
+        try:
+            files = await self._overdue.written(lambda: self._rows.restore(attempt, claimed))
+        except StoreError:
+            files = await self._files_of(attempt)
         self._conversation.publish(LeafMoved(self._window_id, attempt.came_from))
         if attempt.typed:
             self._conversation.publish(PromptReturned(self._window_id, attempt.row.text, tuple(files)))

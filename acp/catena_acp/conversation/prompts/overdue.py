@@ -1,6 +1,6 @@
-"""What the store did not take when it came: the end of a turn.
+"""Writes that the store did not take when they came: the end of a turn, or a prompt that is taken back.
 
-At most one is overdue in a window: it is written before anything else there moves the leaf or has a row.
+At most one of these is overdue in a window: it is written before anything else there moves the leaf or has a row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Step:
 
 
 class Overdue:
-    """What is overdue in one window; tried again by itself while nothing else happens there."""
+    """The write that is overdue in one window; tried again by itself while nothing else happens there."""
 
     def __init__(self, conversation: LiveConversation, schedule: WindowSchedule) -> None:
         self._conversation = conversation
