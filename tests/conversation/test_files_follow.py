@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from catena_acp.changes.reading import ChangeScope
-from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.continuity.conversation_events import Remarked, Troubled, TurnEnded
 from catena_acp.conversation.branches import files as branch_files
-from catena_acp.conversation.branches.files import moved_words
+from catena_acp.conversation.branches.files import CutRestore, moved_words
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
-from catena_acp.errors import FilesNotKept
+from catena_acp.errors import FilesHalfMoved, FilesNotKept
 from catena_acp.snapshots import keeping as keeping_module
 from catena_acp.snapshots import restoring as bringing
 from catena_acp.snapshots.keeping import FileSnapshots
@@ -483,6 +483,59 @@ async def test_g06_a_move_that_was_killed_half_way_is_finished_with_its_files_or
             undoing, scope = undo_of(desk)
             assert await undoing.undo(scope) is not None
             assert files(world) == after and (await desk.stored_window()).leaf_id == leaf
+
+
+async def cut_off(desk: Desk, world: World) -> CutRestore:
+    """A change of files that a client was killed at."""
+    gone = replace(desk.conversations._services.owner, id="gone", started="long ago")
+    steps = [RestoreStep("b.txt", None, None)]
+    async with desk.db.write() as tx:
+        await unfinished.begin(tx, "note", world.project, desk.conversation.id, steps, owner=gone)
+    cut = await desk.conversation.files.cut()
+    assert cut is not None
+    return cut
+
+
+@pytest.mark.parametrize("sends", ["the turn before", "the person", "the person, one"])
+async def test_g06_a_prompt_that_waited_is_not_sent_while_files_are_half_moved(
+    world: World, sends: str
+) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await desk.window.say("say one; cue go-on")
+        await desk.window.say("say two")
+        if sends != "the turn before":
+            await desk.window.queue.hold()
+        cut = await cut_off(desk, world)
+        world.cue("go-on")
+        await desk.until_told(TurnEnded)
+        async with desk.db.read() as reader:
+            (item,) = await queue.items(reader, desk.window_id)
+        match sends:
+            case "the person":
+                await desk.window.send_queued()
+            case "the person, one":
+                await desk.window.send_now(item.id)
+        await desk.window.wait_idle()
+        told = [news.problem.text for news in desk.told if isinstance(news, Troubled)]
+        assert told == [str(FilesHalfMoved(desk.conversation.id, 1, cut.done))]
+        assert world.prompts() == [["say one; cue go-on"]]
+        async with desk.db.read() as reader:
+            assert await queue.items(reader, desk.window_id) == [replace(item, held=True)]
+
+        await desk.window.end_cut(cut, finished=False)
+        await desk.window.send_queued()
+        await desk.window.wait_idle()
+        assert [blocks[-1] for blocks in world.prompts()] == ["say one; cue go-on", "say two"]
+
+
+async def test_g06_files_that_are_half_moved_are_told_of_only_where_something_waits(world: World) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await desk.window.say("say one; cue go-on")
+        await cut_off(desk, world)
+        world.cue("go-on")
+        await desk.until_told(TurnEnded)
+        await desk.window.wait_idle()
+        assert not any(isinstance(news, Troubled) for news in desk.told)
 
 
 async def test_r12_an_edit_whose_files_are_still_going_back_is_there_for_the_next_client(

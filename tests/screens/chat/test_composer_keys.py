@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -197,9 +198,11 @@ async def test_quitting_when_the_end_of_a_turn_is_seen_does_not_ask_while_it_is_
 ) -> None:
     take_next, go_on = PromptQueue.take_next, asyncio.Event()
 
-    async def held(queue: PromptQueue, tenure: Tenure) -> TakenPrompt | None:
+    async def held(
+        queue: PromptQueue, tenure: Tenure, refuse: Callable[[], Awaitable[None]]
+    ) -> TakenPrompt | None:
         await go_on.wait()
-        return await take_next(queue, tenure)
+        return await take_next(queue, tenure, refuse)
 
     monkeypatch.setattr(PromptQueue, "take_next", held)
     async with at_the_screen(str(tmp_path)) as person:

@@ -29,6 +29,7 @@ from catena_acp.continuity.wording.problems import (
     problem_of,
     problem_of_notice,
 )
+from catena_acp.conversation.branches.files import BranchFiles
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.overdue import Overdue
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings, Steering
@@ -49,10 +50,16 @@ class PromptConsumer:
     """Sends what is said in one window, and then what waits there, until none is left or an error holds it."""
 
     def __init__(
-        self, conversation: LiveConversation, window_id: str, rows: PromptRows, queue: PromptQueue
+        self,
+        conversation: LiveConversation,
+        window_id: str,
+        files: BranchFiles,
+        rows: PromptRows,
+        queue: PromptQueue,
     ) -> None:
         self._conversation = conversation
         self._window_id = window_id
+        self._files = files
         self._queue = queue
         self.schedule = WindowSchedule(self.stop, self._freed)
         self.overdue = Overdue(conversation, self.schedule)
@@ -148,6 +155,7 @@ class PromptConsumer:
                 conversation.lose()
             conversation.publish(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
         except (StoreError, FilesHalfMoved) as error:
+            await shielded(self._queue.hold())
             conversation.publish(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
 
     async def _new(self, birth: BirthOf, born: asyncio.Future[None]) -> Attempt | None:
@@ -161,6 +169,7 @@ class PromptConsumer:
 
     async def _born(self, birth: Callable[[], Coroutine[Any, Any, Birth | None]]) -> Attempt | None:
         await shielded(self.overdue.write())
+        await shielded(self._files.refuse_cut())
         made = await shielded(birth())
         if made is None:
             return None
@@ -175,7 +184,7 @@ class PromptConsumer:
             self.schedule.look()
             self._queue.unserved = False  # a failure of this is published, and not tried again by itself
             await shielded(self.overdue.write())
-            taken = await shielded(self._queue.take_next(conversation.writable()))
+            taken = await shielded(self._queue.take_next(conversation.writable(), self._files.refuse_cut))
             if taken is None:
                 return None
             self.schedule.found()

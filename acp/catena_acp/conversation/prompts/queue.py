@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from catena_acp.continuity.cancellation import outlived, shielded, with_retries
@@ -96,9 +96,16 @@ class PromptQueue:
             async with self._conversation.write() as tx:
                 await queue.remove(tx, item_id)
 
-    async def take_next(self, tenure: Tenure) -> TakenPrompt | None:
-        """Make a row of the first one; None if there is none, or it waits for the person."""
+    async def take_next(self, tenure: Tenure, refuse: Callable[[], Awaitable[None]]) -> TakenPrompt | None:
+        """Make a row of the first one; None if there is none, or it waits for the person.
+
+        ``refuse`` raises if none may go out now; it is asked where one would.
+        """
         self.unserved = False
+        async with self._conversation.services.db.read() as reader:
+            if await queue.first(reader, self._window_id) is None:
+                return None
+        await refuse()
         async with tenure.write() as tx:
             item = await queue.first(tx, self._window_id)
             if item is None:

@@ -66,7 +66,7 @@ class Window:
         self.leaf = WindowLeaf(conversation, window_id, files)
         self.rows = PromptRows(conversation, self.leaf)
         self.queue = PromptQueue(conversation, window_id, self.rows)
-        self._prompts = PromptConsumer(conversation, window_id, self.rows, self.queue)
+        self._prompts = PromptConsumer(conversation, window_id, files, self.rows, self.queue)
         self._schedule = self._prompts.schedule
         self.idle_work = self._prompts.idle_work
         conversation.enter(window_id)
@@ -181,12 +181,8 @@ class Window:
             await self.clear()
             self._conversation.publish(TurnEnded(self.id, None, None))
         else:
-
-            async def add() -> Birth:  # what waits for the store is a turn already
-                await self.files.refuse_cut()
-                return await self.rows.add_prompt(text, files)
-
-            await self._prompts.say(add, text, files)
+            # What waits for the store is a turn already.
+            await self._prompts.say(lambda: self.rows.add_prompt(text, files), text, files)
 
     async def edit(
         self,
@@ -231,12 +227,7 @@ class Window:
         """
         self._conversation.writable()
         if prompt_id is None:
-
-            async def repeat() -> Birth | None:
-                await self.files.refuse_cut()
-                return await self.rows.repeat_last(agent)
-
-            self._prompts.repeat(repeat)
+            self._prompts.repeat(lambda: self.rows.repeat_last(agent))
             return
         prompt = await self._prompt_of(prompt_id)
         async with self._conversation.services.db.read() as reader:
@@ -477,7 +468,6 @@ class Window:
         async def birth() -> Birth:
             # What the turn before still tells belongs to the branch that is left.
             await self._conversation.settle()
-            await self.files.refuse_cut()
             return await self.rows.add_sibling(prompt, text, files, agent, kept_as, choice)
 
         if not clears(text):
