@@ -546,7 +546,10 @@ class LiveConversation:
             self.handle(running.live, event)
 
     async def settle(self, link_id: str | None = None) -> None:
-        """Store what sessions, or the one of ``link_id``, sent between turns."""
+        """Store what sessions sent between turns, as far as the store takes it.
+
+        For the one of ``link_id`` raises StoreError.
+        """
         if self._late_updates is None:
             return
         if link_id is None:
@@ -559,7 +562,8 @@ class LiveConversation:
         if self._tasks:
             await asyncio.wait(set(self._tasks))
         await self.sessions.settle_unattended()
-        await self.settle()
+        if self._late_updates:
+            await self._late_updates.close()
         await asyncio.gather(*(self.sessions.close(live) for live in self.sessions if live.listener is self))
 
     # --- events of sessions

@@ -199,10 +199,10 @@ async def test_quitting_when_the_end_of_a_turn_is_seen_does_not_ask_while_it_is_
     take_next, go_on = PromptQueue.take_next, asyncio.Event()
 
     async def held(
-        queue: PromptQueue, tenure: Tenure, refuse: Callable[[], Awaitable[None]]
+        queue: PromptQueue, tenure: Tenure, make_way: Callable[[], Awaitable[None]]
     ) -> TakenPrompt | None:
         await go_on.wait()
-        return await take_next(queue, tenure, refuse)
+        return await take_next(queue, tenure, make_way)
 
     monkeypatch.setattr(PromptQueue, "take_next", held)
     async with at_the_screen(str(tmp_path)) as person:

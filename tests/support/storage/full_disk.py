@@ -12,14 +12,16 @@ from catena_store.errors import StoreFull
 
 
 @contextmanager
-def full_disk(db: Database) -> Iterator[None]:
-    """Within the block no transaction of this client finds space; reading goes on."""
+def full_disk(db: Database) -> Iterator[list[StoreFull]]:
+    """Within the block no transaction of this client finds space, and each is noted; reading goes on."""
+    refused: list[StoreFull] = []
 
     @asynccontextmanager
-    async def refused() -> AsyncIterator[Writer]:
-        raise StoreFull(db.path)
+    async def write() -> AsyncIterator[Writer]:
+        refused.append(StoreFull(db.path))
+        raise refused[-1]
         yield
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(db, "write", refused)
-        yield
+        patched.setattr(db, "write", write)
+        yield refused

@@ -7,18 +7,19 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from catena_acp.continuity.cancellation import raise_if_cancelled
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.opening import is_prompt
 from catena_acp.continuity.sessions.replays import keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.background import BackgroundWork
-from catena_acp.continuity.turns.recorder import Recorder
+from catena_acp.continuity.turns.recorder import AGAIN_SECONDS, Recorder
 from catena_acp.continuity.turns.reducer import Reducer
 from catena_acp.port.session_events import Event, QuestionEvent, StateEvent, TerminalChanged, TranscriptEvent
-from catena_store.chains import links
+from catena_store.chains import links, turns
 from catena_store.conversations import messages
-from catena_store.errors import StoreError
+from catena_store.errors import UNWRITABLE, Fenced, StoreError
 from catena_store.records import ContextSource, Kind, Link, Message
 from catena_store.windows import windows
 
@@ -35,10 +36,12 @@ class _Flow:
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     ending: bool = False
     task: asyncio.Task[None] | None = None
+    failed: StoreError | None = None  # why the store did not take them the last time
+    tried: asyncio.Event = field(default_factory=asyncio.Event)  # set by that, and by the end
 
 
 class LateUpdates:
-    """Recorder of late updates, as rows below the session's reach."""
+    """Recorder of late updates, as rows below the session's reach; what the store does not take is tried again."""
 
     def __init__(
         self,
@@ -93,27 +96,41 @@ class LateUpdates:
                 await keep_late(tx, live.agent.abilities)
 
     async def settle(self, link_id: str) -> None:
-        """Store the late events of a link's session; to be called before a turn begins on it."""
+        """Store the late events of a link's session; to be called before a turn begins on it. Raises StoreError."""
         if self._learning:
             await asyncio.wait(set(self._learning))
-        if (flow := self._flows.get(link_id)) and flow.task:
+        if flow := self._flows.get(link_id):
             flow.ending = True
+            flow.tried.clear()
             flow.wake.set()
-            await asyncio.wait({flow.task})
+            await flow.tried.wait()
+            if flow.failed:
+                raise flow.failed
 
     async def settle_all(self) -> None:
-        """Store the late events of every session."""
+        """Store the late events of every session, as far as the store takes them."""
         if self._learning:
             await asyncio.wait(set(self._learning))
         for link_id in list(self._flows):
-            await self.settle(link_id)
+            with contextlib.suppress(StoreError):
+                await self.settle(link_id)
+
+    async def close(self) -> None:
+        """Store them a last time; what the store does not take then, only the sessions' own records have."""
+        await self.settle_all()
+        while not all(flow.failed for flow in self._flows.values()):  # what came meanwhile
+            await self.settle_all()
+        if given_up := [flow.task for flow in self._flows.values() if flow.task]:
+            for task in given_up:
+                task.cancel()
+            await asyncio.wait(given_up)
 
     async def _record(self, flow: _Flow) -> None:
         rest: list[TranscriptEvent | TerminalChanged] = []
         history = flow.live.history
         found = history is not None and history.found
         try:
-            recorder, reducer = await self._begin(flow.live)
+            recorder, reducer = await self._begin_once_readable(flow)
             if recorder is None or reducer is None:
                 return
             while True:
@@ -122,11 +139,11 @@ class LateUpdates:
                 await recorder.take(
                     [kept for event in events for kept in history.take(event)] if history else events
                 )
-                if flow.ending and not flow.events:
-                    break
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(SILENCE_SECONDS):
-                        await flow.wake.wait()
+                await self._until_taken(flow, recorder)
+                if not (flow.events or flow.ending):
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(SILENCE_SECONDS):
+                            await flow.wake.wait()
                 if not flow.events:
                     break
             if history:
@@ -134,24 +151,52 @@ class LateUpdates:
                 if history.found and not found:
                     self._learn(flow.live)
             await recorder.write(reducer.close(clean=True, tool_status="unknown"))
+            await self._until_taken(flow, recorder)
             rest = flow.events
-        except StoreError:
-            # The lease is another's now, or the disk is full: the session's own record still has it.
-            return
+        except Fenced:
+            return  # the lease is another's now: the session's own record still has it
         finally:
             del self._flows[flow.live.link_id]
+            flow.failed = None
+            flow.tried.set()
             for event in rest:
                 self.receive(flow.live, event)
+
+    async def _begin_once_readable(self, flow: _Flow) -> tuple[Recorder | None, Reducer | None]:
+        while True:
+            try:
+                return await self._begin(flow.live)
+            except StoreError as error:
+                await self._pause(flow, error)
+
+    async def _until_taken(self, flow: _Flow, recorder: Recorder) -> None:
+        while isinstance(recorder.failed, UNWRITABLE):
+            await self._pause(flow, recorder.failed)
+            await recorder.write([])
+
+    async def _pause(self, flow: _Flow, failed: StoreError) -> None:
+        """Wait until the store is tried again: at once where the session is to be settled."""
+        raise_if_cancelled()
+        flow.failed = failed
+        flow.tried.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(AGAIN_SECONDS):
+                while flow.tried.is_set():
+                    flow.wake.clear()
+                    await flow.wake.wait()
 
     async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
         async with self._services.db.read() as reader:
             link = await links.get(reader, live.link_id)
             window = await windows.get(reader, link.owner) if link and link.owner else None
             leaf = await messages.get(reader, window.leaf_id) if window and window.leaf_id else None
+            busy = await turns.busy_links(reader, [live.link_id])
         if link is None or window is None or link.version != live.version:
             return None, None
         if link.conversation_id != self._tenure.conversation_id:
             return None, None  # opened here to be forked; only its own conversation may add to it
+        if busy:
+            raise StoreError("the end of the turn before is not stored yet")
         reducer = Reducer(
             conversation_id=link.conversation_id,
             turn_id=None,

@@ -169,13 +169,19 @@ class PromptConsumer:
 
     async def _born(self, birth: Callable[[], Coroutine[Any, Any, Birth | None]]) -> Attempt | None:
         await shielded(self.overdue.write())
-        await shielded(self._files.refuse_cut())
+        await shielded(self._make_way())
         made = await shielded(birth())
         if made is None:
             return None
         attempt, event = made
         self._conversation.publish(event)
         return attempt
+
+    async def _make_way(self) -> None:
+        """Store what the session has said by itself above the next prompt. Raises FilesHalfMoved, StoreError."""
+        await self._files.refuse_cut()
+        if link_id := self._conversation.session(self._window_id).link_id:
+            await self._conversation.settle(link_id)
 
     async def _next(self) -> Attempt | None:
         """Take the next prompt out of the queue; None if none may go out. One that clears is done with that."""
@@ -184,7 +190,7 @@ class PromptConsumer:
             self.schedule.look()
             self._queue.unserved = False  # a failure of this is published, and not tried again by itself
             await shielded(self.overdue.write())
-            taken = await shielded(self._queue.take_next(conversation.writable(), self._files.refuse_cut))
+            taken = await shielded(self._queue.take_next(conversation.writable(), self._make_way))
             if taken is None:
                 return None
             self.schedule.found()

@@ -96,16 +96,16 @@ class PromptQueue:
             async with self._conversation.write() as tx:
                 await queue.remove(tx, item_id)
 
-    async def take_next(self, tenure: Tenure, refuse: Callable[[], Awaitable[None]]) -> TakenPrompt | None:
+    async def take_next(self, tenure: Tenure, make_way: Callable[[], Awaitable[None]]) -> TakenPrompt | None:
         """Make a row of the first one; None if there is none, or it waits for the person.
 
-        ``refuse`` raises if none may go out now; it is asked where one would.
+        ``make_way`` is called before that where one may go out, and raises what keeps it back.
         """
         self.unserved = False
         async with self._conversation.services.db.read() as reader:
             if await queue.first(reader, self._window_id) is None:
                 return None
-        await refuse()
+        await make_way()
         async with tenure.write() as tx:
             item = await queue.first(tx, self._window_id)
             if item is None:

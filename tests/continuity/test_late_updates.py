@@ -1,0 +1,150 @@
+"""What an agent says between turns, while the store does not take it. Section S05."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena_acp.continuity import cancellation as waits
+from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns import late_updates
+from catena_acp.continuity.turns.late_updates import LateUpdates
+from catena_acp.continuity.turns.recorder import Recorder
+from catena_acp.continuity.turns.reducer import Reducer
+from catena_acp.conversation.prompts import overdue
+from catena_store.errors import StoreBusy, StoreFull
+from catena_store.records import Kind, Message
+from support.clients.protocol import until
+from support.conversations.rehearsed import Desk, World
+from support.storage.full_disk import full_disk
+
+LATE = "Something occurred to me between turns."
+NEVER = 3600.0
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(waits, "_PAUSES", ())
+    monkeypatch.setattr(late_updates, "SILENCE_SECONDS", 0.05)
+    return World(tmp_path)
+
+
+async def speaks_while_the_disk_is_full(world: World, desk: Desk) -> None:
+    """A turn, after which the agent says something that the store does not take, when it comes nor at its end."""
+    await desk.say("say one; between cue later")
+    with full_disk(desk.db) as refused:
+        world.cue("later")
+        await until(lambda: len(refused) > 1)
+
+
+async def late_row(desk: Desk) -> Message:
+    """The row of what was said, once it is told."""
+    added = await desk.until_told(MessageAdded, lambda news: LATE in news.message.text)
+    return added.message
+
+
+async def spoken(desk: Desk) -> list[str]:
+    return [row.text for row in await desk.branch() if row.kind in (Kind.USER, Kind.AGENT)]
+
+
+async def test_s05_what_is_said_between_turns_while_the_disk_is_full_is_stored_once_there_is_space(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", 0.05)
+    async with world.client() as desk:
+        await speaks_while_the_disk_is_full(world, desk)
+        late = await late_row(desk)
+        assert (await desk.branch())[-1].id == late.id
+
+
+async def test_s05_what_is_said_between_turns_while_the_store_cannot_be_read_is_stored_once_it_can(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", 0.05)
+    begin, refusals = LateUpdates._begin, [StoreBusy(world.store), StoreBusy(world.store)]
+
+    async def locked(self: LateUpdates, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
+        if refusals:
+            raise refusals.pop()
+        return await begin(self, live)
+
+    monkeypatch.setattr(LateUpdates, "_begin", locked)
+    async with world.client() as desk:
+        await desk.say("say one; between cue later")
+        world.cue("later")
+        late = await late_row(desk)
+        assert (await desk.branch())[-1].id == late.id
+
+
+async def test_s05_what_is_said_between_turns_while_the_disk_is_full_stands_above_the_next_prompt(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", NEVER)
+    async with world.client() as desk:
+        await speaks_while_the_disk_is_full(world, desk)
+        assert (await desk.say("say two")).problem is None
+        *_, late, prompt, answer = await spoken(desk)
+        assert LATE in late and (prompt, answer) == ("say two", "two")
+
+
+async def test_s05_no_prompt_goes_to_a_session_whose_words_between_turns_the_store_does_not_take(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", NEVER)
+    async with world.client() as desk:
+        await speaks_while_the_disk_is_full(world, desk)
+        settle = LateUpdates.settle
+
+        async def settled(self: LateUpdates, link_id: str) -> None:
+            with full_disk(desk.db):
+                await settle(self, link_id)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(LateUpdates, "settle", settled)
+            with pytest.raises(StoreFull):
+                await desk.window.say("say two")
+        assert len(world.prompts()) == 1
+        assert (await desk.say("say two")).problem is None
+        *_, late, prompt, answer = await spoken(desk)
+        assert LATE in late and (prompt, answer) == ("say two", "two")
+
+
+async def test_s05_what_is_said_between_turns_while_the_disk_is_full_is_stored_by_who_quits_once_there_is_space(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", NEVER)
+    async with world.client() as desk:
+        await speaks_while_the_disk_is_full(world, desk)
+    async with world.client(resume=desk) as again:
+        assert LATE in (await spoken(again))[-1]
+
+
+async def test_s05_a_conversation_is_closed_though_the_disk_is_still_full(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", NEVER)
+    async with world.client() as desk:
+        await speaks_while_the_disk_is_full(world, desk)
+        with full_disk(desk.db):
+            await desk.conversation.close()
+
+
+async def test_s05_what_is_said_behind_a_turn_whose_end_the_disk_refused_stands_below_that(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(overdue, "AGAIN_SECONDS", 0.5)
+    async with world.client() as desk:
+        await desk.window.say("say one; cue go-on; between cue later; say two; tool; say three")
+        await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
+        with full_disk(desk.db):
+            world.cue("go-on")
+            await desk.until_told(TurnEnded)
+            await desk.window.wait_idle()
+        world.cue("later")
+        late = await late_row(desk)
+        rows = await desk.branch()
+        assert rows[-1].id == late.id
+        assert any("two" in row.text for row in rows if row.kind is Kind.AGENT)
