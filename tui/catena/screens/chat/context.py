@@ -232,6 +232,12 @@ class ChatContext:
         """The active tab, once its transcript is on the screen."""
         return self.tab if self.tab is self.presenter.shown else None
 
+    def still_at(self, tab: Tab) -> bool:
+        """True while a tab is on the screen; else say that the person has gone on: an act would be done elsewhere."""
+        if tab is not self.seen:
+            self.say(WENT_ON)
+        return tab is self.seen
+
     def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
         """Show a text in the hint line, where that is on the screen; ``wrong`` if something failed.
 

@@ -107,7 +107,7 @@ class ChatActions:
         """Actions on the history: 2 MiB that nobody needs before it is opened."""
         from catena.screens.chat.actions.conversations.history import HistoryActions
 
-        return HistoryActions(self.context, self.tabs, self.act, self.edits, self.do)
+        return HistoryActions(self.context, self.tabs, self.act, self.edits)
 
     async def _open_prompt(self, conversation_id: str, prompt_id: str) -> None:
         """Open a conversation at a prompt."""

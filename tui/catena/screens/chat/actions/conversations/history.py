@@ -43,13 +43,11 @@ class HistoryActions:
         tabs: TabActions,
         act: Callable[..., Awaitable[None]],
         edits: EditActions,
-        do: Callable[[str], Awaitable[None]],
     ) -> None:
         self._context = context
         self._tabs = tabs
         self._act = act
         self._edits = edits
-        self._do_command = do
         self._repositories = Repositories()  # a directory seldom moves to another one
         self._others: OtherTools | None = None
         self._scope: HistoryScope | None = None  # that was chosen last
@@ -171,7 +169,8 @@ class HistoryActions:
         if choice.act == "tree":
             await self._tabs.show(tab, way)
             at = await self._prompt_of(choice) or ""
-            context.run(context.gate.led(self._act("catena.acts.branches:tree", at=at, words="")))
+            if context.still_at(tab):
+                context.run(context.gate.led(self._act("catena.acts.branches:tree", at=at, words="")))
             return
         try:
             moved = await self._go_to_branch(tab, choice, way)
@@ -179,13 +178,13 @@ class HistoryActions:
             await self._tabs.show(tab, way)
             context.say(_STAYED)
             return
-        if moved and tab is context.presenter.shown:
+        if moved and tab is context.seen:
             context.write_here()
         else:
             if choice.hit is not None and tab is not context.presenter.shown:
                 tab.scroll = await context.tabs.branches.position_of(choice.hit.message_id)
             await self._tabs.show(tab, way)
-        if choice.hit is not None:
+        if choice.hit is not None and tab is context.seen:
             await self._show_found(tab, choice.hit)
         await self._act_there(choice, tab, was_open=was_open)
 
@@ -195,7 +194,7 @@ class HistoryActions:
         if hit is None or place is None or await context.tabs.branches.on_branch(tab, hit.message_id):
             return False
 
-        if tab is context.presenter.shown:
+        if tab is context.seen:
             await self._act("catena.acts.branches:stand_at", leaf_id=place.leaf_id, way=way)
         else:
             await context.tabs.move(tab, tab.window.go_to(place.leaf_id))
@@ -215,7 +214,10 @@ class HistoryActions:
             self._context.parts.transcript.show_found(message_id, words)
 
     async def _act_there(self, choice: HistoryChoice, tab: Tab, *, was_open: bool) -> None:
+        """Do what is done to the tab on the screen, unless the person has gone to another one."""
         context = self._context
+        if choice.act not in ("fork", "edit", "export") or not context.still_at(tab):
+            return
         match choice.act:
             case "fork":
                 at = choice.hit.message_id if choice.hit else None
@@ -225,12 +227,10 @@ class HistoryActions:
                 above = await self._edits.prompt_at(tab, choice.hit.message_id if choice.hit else None)
                 if above is None:
                     context.say("There is no prompt there to edit.")
-                else:
+                elif context.still_at(tab):
                     await self._edits.edit_prompt(tab, above)
             case "export":
-                await self._do_command("export")
-            case _:
-                pass
+                await self._act("catena.acts.conversations:export", wish="")
 
     async def _prompt_of(self, choice: HistoryChoice) -> str | None:
         prompt = await self._context.tabs.branches.prompt_of(choice.hit.message_id) if choice.hit else None
