@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
+from textual import events
 
+from catena.screens.chat.actions import tabs
+from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
+from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
 from catena.workspace.tab_branches import HistoryPage, TabBranches
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.prompts.window import Window
 from support.screen.pilot import Person, at_the_screen
 
 
@@ -89,3 +96,116 @@ async def test_an_act_of_the_history_is_done_to_no_other_tab_that_the_person_wen
         assert [tab.conversation.id for tab in person.tabs] == conversations
         assert not any(tab.editing for tab in person.tabs)
         assert written(project) == []
+
+
+def held_up(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> asyncio.Event:
+    """Let nothing be done by a method until the event is set that is returned."""
+    let_go, method = asyncio.Event(), getattr(owner, name)
+
+    async def held(*args: object) -> object:
+        await let_go.wait()
+        return await method(*args)
+
+    monkeypatch.setattr(owner, name, held)
+    return let_go
+
+
+async def test_a_list_opens_over_nothing_that_is_typed_meanwhile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        session_known = held_up(monkeypatch, Window, "session_opened")
+        await person.say("/mode")
+        await person.all_in()  # and the list is not waited for any longer
+        await person.type("hello wor")
+        session_known.set()
+        await person.sees("You moved on")
+        await person.type("ld")
+        assert person.app.screen is person.app.chat and person.draft == "hello world"
+
+
+async def test_a_list_opens_over_no_other_tab_than_that_it_was_asked_for_in(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await two_tabs(person)
+        session_known = held_up(monkeypatch, Window, "session_opened")
+        await person.say("/mode")
+        await person.all_in()
+        await person.to_tab(1, "ctrl+pageup")
+        session_known.set()
+        await person.sees("You moved on")
+        assert person.app.screen is person.app.chat
+
+
+@pytest.mark.parametrize("command", ["/agent", "/usage", "/btw why"])
+async def test_no_sheet_takes_the_keys_of_who_went_on_writing(project: Path, command: str) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        async with person.store_held():
+            await person.say(command)
+            await person.all_in()
+            await person.type("hello wor")
+        await person.done()
+        await person.type("ld")
+        assert person.app.screen is person.app.chat
+        asked = [command] if command.startswith("/btw") else []
+        assert person.draft.splitlines() == [*asked, "hello world"]
+
+
+@pytest.mark.parametrize("command", ["/tree", "/files changes"])
+async def test_no_sheet_that_goes_on_reading_takes_the_keys_of_who_went_on_writing(
+    project: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        settled = held_up(monkeypatch, Conversation, "settle")
+        await person.say(command)
+        await person.all_in()
+        await person.type("hello wor")
+        settled.set()
+        await person.done()
+        await person.type("ld")
+        assert person.app.screen is person.app.chat and person.draft == "hello world"
+
+
+async def test_who_looks_at_another_window_meanwhile_has_not_gone_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        session_known = held_up(monkeypatch, Window, "session_opened")
+        await person.say("/mode")
+        await person.all_in()
+        person.app.post_message(events.AppBlur())
+        await person.taken_in()
+        session_known.set()
+        await person.sees_dialog(Picker)
+
+
+def moved(directory: Path) -> Path:
+    """Move a directory away; return where it is."""
+    return directory.rename(directory.with_name("moved"))
+
+
+async def test_nobody_who_writes_is_asked_where_to_continue_for_a_directory_that_is_gone(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        id = person.tab.conversation.id
+    directory, looked_for = moved(project), threading.Event()
+    monkeypatch.setattr(tabs, "is_directory", lambda cwd: looked_for.wait(30) and is_directory(cwd))
+    async with at_the_screen(str(directory), conversation_id=id, size=(160, 30)) as person:
+        await person.sees("  first")
+        await person.type("go on with sto")
+        looked_for.set()
+        await person.sees("is gone: you can read, and /cd DIR continues elsewhere.")
+        await person.type("re")
+        await person.done()
+        assert person.app.screen is person.app.chat and person.draft == "go on with store"
+        await person.press("ctrl+u")
+        await person.new_tab()
+        await person.press("ctrl+pageup")
+        await person.sees("Where to continue?")

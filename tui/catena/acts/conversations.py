@@ -166,7 +166,7 @@ async def change_directory(on: Here, directory: str) -> Done:
     shown = safe_line(from_home(cwd))
     if there:
         return Done(f"This conversation works in {shown}. /cd DIR changes that.")
-    on.surface.say(f"{shown} is gone: you can read, and /cd DIR continues elsewhere.")
+    on.surface.say(gone_words(tab))
     rows = [
         ReportRow(
             truncate_left(safe_line(from_home(each.path)), _ENDING),
@@ -182,6 +182,12 @@ async def change_directory(on: Here, directory: str) -> Done:
         enter="continue there",
     )
     return Done(report=where if rows else None)
+
+
+def gone_words(tab: Tab) -> str:
+    """Say that the directory of a tab is gone, and what can be done."""
+    gone = safe_line(from_home(tab.conversation.record.cwd))
+    return f"{gone} is gone: you can read, and /cd DIR continues elsewhere."
 
 
 async def _move(on: Here, path: str) -> Done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from textual.app import App
 from textual.widget import Widget
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
 
-WENT_ON = "You moved on, so nothing was done. Press the key again."
+Place: TypeAlias = tuple[Tab | None, str, str]  # a tab, a part of the screen, what is written
+WENT_ON = "You moved on, so nothing was done. Ask for it again."
 
 
 class ScreenPanes(Protocol):
@@ -232,6 +233,11 @@ class ChatContext:
         """The active tab, once its transcript is on the screen."""
         return self.tab if self.tab is self.presenter.shown else None
 
+    @property
+    def writing(self) -> bool:
+        """True unless an empty composer has the keys: what asks unasked would take those that are meant elsewhere."""
+        return self.screen.place != "composer" or self.parts.composer.text != ""
+
     def still_at(self, tab: Tab) -> bool:
         """True while a tab is on the screen; else say that the person has gone on: an act would be done elsewhere."""
         if tab is not self.seen:
@@ -256,9 +262,18 @@ class ChatContext:
         elif tab in self.tabs.tabs:
             self.drafts.append(tab, text)
 
-    def place(self) -> object:
-        """The focused widget and the composer's text, to compare before and after a wait."""
-        return self.screen.focused, self.parts.composer.text
+    def place(self) -> Place:
+        """The active tab, the part that has the keys, and the composer's text, to compare after a wait."""
+        return self.tab, self.screen.place, self.parts.composer.text
+
+    def went_on(self, place: Place) -> bool:
+        """True if the person has left a place or written there since, which is said: an act would take their keys."""
+        tab, part, text = self.place()
+        if not self.app.app_focus:  # they look at another window, and no part has the keys
+            part = place[1]
+        if gone := (tab, part, text) != place:
+            self.say(WENT_ON)
+        return gone
 
     def write_here(self) -> None:
         """Focus the composer, from the next key on."""

@@ -78,6 +78,7 @@ def agent_rows(choices: Sequence[AgentChoice], priced: Mapping[str, str]) -> lis
 
 async def choose_agent(
     app: App[object],
+    show: Callable[[Picker], Awaitable[str | None]],
     title: str,
     settings: Settings,
     last_used: tuple[str, str] | None,
@@ -88,8 +89,9 @@ async def choose_agent(
 ) -> AgentSpec | None:
     """The agent that the person chooses, None if they leave; ``prices`` names the price of each.
 
-    ``last_used`` is the stored name and profile of the one to begin at; ``used`` are those of the conversation;
-    ``limited`` is one whose limit is reached. Those that cannot be used are folded, and found by what is typed.
+    ``show`` shows the list until a row is chosen. ``last_used`` is the stored name and profile of the one to begin at;
+    ``used`` are those of the conversation; ``limited`` is one whose limit is reached. Those that cannot be used are
+    folded, and found by what is typed.
     """
     note = ""
     keep = stored_agent_name(*last_used, settings) if last_used and last_used != limited else None
@@ -122,7 +124,7 @@ async def choose_agent(
             note=note,
             later=rows_with_versions,
         )
-        chosen = await app.push_screen_wait(picker)
+        chosen = await show(picker)
         if chosen is None:
             return None
         if chosen == _FOLD:

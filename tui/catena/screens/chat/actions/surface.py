@@ -26,7 +26,6 @@ from catena.acts.surface import (
 )
 from catena.mentions.mentions import with_mentions_of
 from catena.screens.chat.actions.branching.files import along_choices
-from catena.screens.chat.context import WENT_ON
 from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion
 from catena.workspace.files_along import FILES_STAY, FilesAlong
 from catena.workspace.outgoing import Stage
@@ -34,6 +33,8 @@ from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from catena.screens.chat.actions.sheets import SurfaceActions
     from catena.settings.settings import Settings
     from catena.workspace.outgoing import UnplacedDraft
@@ -129,11 +130,15 @@ class ScreenSurface:
 
         context = self._context
         asked = context.tabs.outgoing.add(question.typed, tab, stage=Stage.HELD)
+        aside = None
         try:
             aside = await opening
-        except (AgentError, StoreError, ReadOnly):
+            self._take_keys()
+        except (AgentError, StoreError, ReadOnly, Cancelled):
             context.tabs.outgoing.remove(asked)
             self.give_back(question.typed)
+            if aside is not None:
+                context.run(aside.close())
             raise
         screen = AsideScreen(
             aside,
@@ -203,13 +208,14 @@ class ScreenSurface:
 
     async def show(self, report: Report | LiveReport) -> None:
         """Show a report as a sheet, until it is closed; a text from its end on. The row that is chosen is opened."""
+        self._take_keys()
         self._typed = ""  # it was done
         if isinstance(report, LiveReport):
             from catena.screens.chat.actions.sheets import choose_on_sheet
 
             chosen = await choose_on_sheet(report.value, self._tab, self._actions)
+            self._place = self._context.place()
             if chosen is not None and report.chosen is not None and self._tab is self._context.tab:
-                self._place = self._context.place()  # a draft may have changed below the sheet
                 await carry_out(report.chosen(chosen), self)
             return
         if report.enter:
@@ -220,7 +226,19 @@ class ScreenSurface:
             return
         from catena.screens.common.page import report_page
 
-        await self._context.app.push_screen_wait(report_page(report))
+        await self._push(report_page(report))
+
+    def _take_keys(self) -> None:
+        """Raise Cancelled if the person has gone on: the keys are meant for where they are by now."""
+        if self._context.went_on(self._place):
+            raise Cancelled
+
+    async def _push(self, screen: Screen[T]) -> T:
+        """Show a screen until it is closed, and return what was chosen there. Raises Cancelled."""
+        self._take_keys()
+        chosen: T = await self._context.app.push_screen_wait(screen)
+        self._place = self._context.place()  # a draft may have changed below it
+        return chosen
 
     async def ask(self, question: Question) -> str:
         """Ask in the panel, unless the keys that answer it would take what is being typed."""
@@ -233,9 +251,7 @@ class ScreenSurface:
             if await self.choose(question.title, rows, note=question.note) is not yes:
                 raise Cancelled
             return "yes"
-        if self._tab is not context.tab or self._place != context.place():
-            context.say(WENT_ON)
-            raise Cancelled
+        self._take_keys()
         key = await self._key(question)
         self._asked = True
         done = key is not None and self._tab is context.tab
@@ -300,7 +316,7 @@ class ScreenSurface:
             note=note,
             subject=self._context.subject if enter else None,
         )
-        chosen = await self._context.app.push_screen_wait(picker)
+        chosen = await self._push(picker)
         if chosen is None:
             raise Cancelled
         return rows[int(chosen)]
@@ -320,6 +336,7 @@ class ScreenSurface:
         kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
         spec = await choose_agent(
             context.app,
+            self._push,
             title,
             context.settings,
             kept,

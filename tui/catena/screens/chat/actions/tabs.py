@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from catena.acts import agents
+from catena.acts.conversations import gone_words
 from catena.screens.chat.actions.start import open_start
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
@@ -249,10 +250,12 @@ class TabActions:
     async def _prepared(self, tab: Tab) -> None:
         if await asyncio.to_thread(is_directory, tab.conversation.record.cwd):
             await tab.window.prepare()
-        elif self._context.tab is tab:
+        elif self._context.tab is tab and not self._context.writing:
             await self._do("cd")
-        else:  # the person went elsewhere, and is asked when they come back
+        else:  # the person went elsewhere or writes, and is asked when they come back
             tab.prepared = False
+            if self._context.tab is tab:
+                self._context.say(gone_words(tab))
 
     def _leave(self, tab: Tab) -> None:
         """Save the draft and the scroll position of the tab that is on the screen."""

@@ -148,8 +148,7 @@ class AlongActions:
             return
         if tab.cut is not None:
             self._context.presenter.refresh()
-            writes = self._context.screen.place != "composer" or self._context.parts.composer.text
-            if tab is self._context.seen and not writes:
+            if tab is self._context.seen and not self._context.writing:
                 await self._decide_cut(tab)
 
     async def _decide_cut(self, tab: Tab) -> None:
