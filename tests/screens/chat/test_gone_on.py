@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from catena.desktop.clipboard import ImageClipboard
 from catena.screens.chat.actions import tabs
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
@@ -102,9 +103,9 @@ def held_up(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> asyncio.
     """Let nothing be done by a method until the event is set that is returned."""
     let_go, method = asyncio.Event(), getattr(owner, name)
 
-    async def held(*args: object) -> object:
+    async def held(*args: object, **given: object) -> object:
         await let_go.wait()
-        return await method(*args)
+        return await method(*args, **given)
 
     monkeypatch.setattr(owner, name, held)
     return let_go
@@ -209,3 +210,32 @@ async def test_nobody_who_writes_is_asked_where_to_continue_for_a_directory_that
         await person.new_tab()
         await person.press("ctrl+pageup")
         await person.sees("Where to continue?")
+
+
+async def test_copied_words_go_into_no_other_tab_than_that_they_were_pasted_in(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        first, second = await two_tabs(person)
+        person.app.copy_to_clipboard("copied words")
+        looked_into = held_up(monkeypatch, ImageClipboard, "read")
+        person.app._clipboard_images.copied_here = False  # something may have been copied elsewhere since
+        await person.press("ctrl+v")
+        await person.to_tab(1, "ctrl+pageup")
+        looked_into.set()
+        await person.done()
+        assert (first.written, second.written) == ("", "")
+
+
+async def test_a_quote_from_the_history_goes_into_the_tab_that_it_was_asked_for_in(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        first, second = await two_tabs(person)
+        message_read = held_up(monkeypatch, TabBranches, "message")
+        await choose_in_history(person, first, "q")
+        await person.to_tab(1, "ctrl+pageup")
+        message_read.set()
+        await person.done()
+        assert first.written == ""
+        assert second.written.startswith("From the conversation “say first”")

@@ -19,6 +19,7 @@ from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.programs import EditorFailed
 from catena.widgets.sheet_edges import Subject
+from catena.workspace.outgoing import DraftPlace, UnplacedDraft, last_place
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
@@ -255,12 +256,13 @@ class ChatContext:
         else:
             self.panes.say(text, wrong=wrong, holds=lambda: self.tab is tab and holds())
 
-    def quote_into(self, tab: Tab, text: str) -> None:
-        """Quote into the draft of a tab, whichever is on the screen by now."""
-        if tab is self.drafts.tab:
+    def quote_into(self, draft: DraftPlace, text: str) -> None:
+        """Quote into a draft, such as that of a tab, whichever is on the screen by now."""
+        place = last_place(draft)
+        if place is self.drafts.place:
             self.screen.quote(text)
-        elif tab in self.tabs.tabs:
-            self.drafts.append(tab, text)
+        elif not isinstance(place, UnplacedDraft) and place in self.tabs.tabs:
+            self.drafts.append(place, text)
 
     def place(self) -> Place:
         """The active tab, the part that has the keys, and the composer's text, to compare after a wait."""

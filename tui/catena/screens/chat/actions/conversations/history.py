@@ -65,7 +65,8 @@ class HistoryActions:
             self._scope = screen.chosen_scope
         gone = context.presenter.shown is not None and context.presenter.shown not in context.tabs.tabs
         if choice is not None and choice.act == "quote":
-            context.screen.quote(await self._quote(choice))
+            draft = context.drafts.place
+            context.quote_into(draft, await self._quote(choice))
             choice = None
         way = context.drafts.set_out()
         with context.drafts.under_way(way), self._tabs.one_frame():

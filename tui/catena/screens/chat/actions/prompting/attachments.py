@@ -49,14 +49,15 @@ class AttachmentActions:
 
         Without one, what was copied here is pasted, if nothing was typed meanwhile.
         """
-        composer = self._context.parts.composer
-        stood = composer.text
+        composer, drafts = self._context.parts.composer, self._context.drafts
+        place, stood = drafts.place, composer.text
 
         async def read() -> bytes:
             try:
                 return await self._context.screen.clipboard.read()
             except NoClipboardImage:
-                if (copied := self._context.app.clipboard) and composer.text == stood:
+                copied, here = self._context.app.clipboard, drafts.place is last_place(place)
+                if copied and here and composer.text == stood:
                     composer.insert(copied)
                 raise
 
