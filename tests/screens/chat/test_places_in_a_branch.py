@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from catena.screens.chat import presenter
 from catena.transcript.model.heights import ReadingPosition
 from catena.transcript.widget import transcript
+from catena.workspace.tab_branches import HistoryPage, TabBranches
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.location import default_path
@@ -327,3 +330,28 @@ async def test_q04_who_reads_further_up_while_turns_follow_keeps_no_more_of_them
         assert drawn.loaded.stop < 40 and person.transcript.below == 40 - drawn.loaded.stop
         await person.press("end")
         await person.sees("▌ say turn 19")
+
+
+async def test_who_writes_before_the_end_is_there_chooses_no_prompt_to_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await long_branch(cwd=str(tmp_path))
+    async with at_the_screen(str(tmp_path), conversation_id=conversation) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await at_home(person)
+        await person.press("escape")
+        await person.writing()
+        let_go, page_at = asyncio.Event(), TabBranches.page_at
+
+        async def slow(*args: Any, **given: Any) -> HistoryPage:
+            await let_go.wait()
+            return await page_at(*args, **given)
+
+        monkeypatch.setattr(TabBranches, "page_at", slow)
+        person.chat.actions.edits.clock = lambda: 0.0
+        await person.press("escape", "escape")
+        await person.type("hello")
+        let_go.set()
+        await person.done()
+        await person.type("t")
+        assert person.app.screen is person.app.chat and person.draft == "hellot"

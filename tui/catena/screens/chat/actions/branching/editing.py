@@ -61,8 +61,10 @@ class EditActions:
         return _nothing()
 
     async def _choose_at_end(self) -> None:
+        place = self._context.place()
         await self._context.presenter.go_to(None)
-        self._begin_choosing()
+        if not self._context.went_on(place):
+            self._begin_choosing()
 
     def _begin_choosing(self) -> None:
         transcript = self._context.parts.transcript
