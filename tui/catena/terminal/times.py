@@ -9,6 +9,7 @@ from math import inf
 from textual.events import Event, Key
 from textual.message_pump import MessagePump
 from textual.timer import Timer, TimerCallback
+from textual.widget import Widget
 
 
 def call_after(
@@ -31,8 +32,14 @@ def call_after(
     return timer
 
 
+def in_front(widget: Widget) -> bool:
+    """True while no sheet covers the screen of a widget, or the screen itself."""
+    return widget.app.screen_stack[-1:] == [widget.screen]
+
+
 JUST_ASKED = "This was asked just now. Read it, then press again."
 APART = 0.3  # seconds between two printable keys of which the second can be meant for itself
+_LOOK_AGAIN = 0.1  # seconds
 
 
 def read_at(key: Key) -> float:
@@ -78,14 +85,31 @@ class KeyPace:
 
 
 class Standing:
-    """Knows whether what is asked has stood on the screen, as it is, long enough to be answered."""
+    """Knows whether what a panel asks has stood in sight, as it is, long enough to be answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, panel: Widget, clock: Callable[[], float]) -> None:
+        self._panel = panel
+        self._clock = clock
         self._since = inf  # until it is drawn, it does not stand
+        self._changes = 0
 
     def changed(self) -> None:
         """Something else is asked now."""
         self._since = inf
+        self._changes += 1
+        self._when_drawn(self._changes)
+
+    def _when_drawn(self, change: int) -> None:
+        self._panel.call_after_refresh(self._look, change)
+
+    def _look(self, change: int) -> None:
+        """Begin to count, or look again: below a sheet, or while a program has the terminal, nothing is drawn."""
+        if change != self._changes or not self._panel.is_attached:
+            return
+        if in_front(self._panel) and not self._panel.app._batch_count:
+            self.drawn(self._clock())
+        else:
+            call_after(self._panel, _LOOK_AGAIN, partial(self._when_drawn, change))
 
     def drawn(self, now: float) -> None:
         """It is on the screen, as it is, from now on."""

@@ -26,7 +26,7 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
-from catena.terminal.times import call_after
+from catena.terminal.times import call_after, in_front
 from catena.widgets.column import Centred
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane
@@ -449,7 +449,10 @@ class ChatArea(Vertical):
         asked = question is not None and question.ask_id == ask_id
         if not asked or self.place != "composer" or not self.prompt.composer.blank:
             return
-        if self.panels.has_stood(time.monotonic()):
+        seen = in_front(self)
+        if not seen:  # what is typed right behind the sheet is not meant for it
+            self.panels.stand_anew()
+        if seen and self.panels.has_stood(time.monotonic()):
             self.panels.focus_question()
         else:  # it was drawn late: no key would answer it yet
             call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask_id))

@@ -22,7 +22,7 @@ from catena.screens.chat.panels.trouble import TroublePanel
 
 if TYPE_CHECKING:  # names of types
     from catena.screens.chat.commands.dispatch import ChatEvent
-    from catena.terminal.times import KeyPace
+    from catena.terminal.times import KeyPace, Standing
     from catena_acp.continuity.conversation_events import Question
 
 
@@ -94,10 +94,10 @@ class QuestionColumn(Vertical):
         """The open question of the agent that is shown."""
         return self.permission.ask or self.elicitation.ask
 
-    def has_stood(self, now: float) -> bool:
-        """True if the open question is answered by a key of now."""
-        panel = self.permission if self.permission.ask is not None else self.elicitation
-        return panel.standing.holds(now)
+    @property
+    def standing(self) -> Standing:
+        """Whether the open question has stood long enough to be answered."""
+        return (self.permission if self.permission.ask is not None else self.elicitation).standing
 
     @property
     def asks(self) -> bool:

@@ -173,7 +173,11 @@ class PanelStack(Vertical):
 
     def has_stood(self, now: float) -> bool:
         """True if the open question is answered by a key of now."""
-        return self._questions.has_stood(now)
+        return self._questions.standing.holds(now)
+
+    def stand_anew(self) -> None:
+        """Let the open question stand from when it is in sight again."""
+        self._questions.standing.changed()
 
     def focus_question(self) -> None:
         """Focus the agent's open question, or the field of its form that had the keys last."""

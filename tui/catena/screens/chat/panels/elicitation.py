@@ -184,7 +184,7 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._draft: FormDraft | None = None
         self._sent = ""  # the id of what was answered here and is not closed yet
         self._waiting = 0
-        self.standing = Standing()
+        self.standing = Standing(self, clock)
         self._stray = float("-inf")  # when a letter came that means nothing here
         self._rows: list[FieldRow] = []
         self.pace = KeyPace()  # of the keys, wherever they went
@@ -224,12 +224,7 @@ class ElicitationPanel(Vertical, can_focus=True):
             self._draft = draft_of(ask) if ask else None
             self._make_rows()
             self.standing.changed()
-            self.call_after_refresh(self._stand, ask)
         self._lay_out()
-
-    def _stand(self, ask: ElicitationOpened | None) -> None:
-        if ask is self._ask:
-            self.standing.drawn(self._clock())
 
     def _make_rows(self) -> None:
         """Make the rows of the form."""

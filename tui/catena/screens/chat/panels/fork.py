@@ -92,7 +92,7 @@ class ForkPanel(Band, can_focus=True):
         self._question: ForkQuestion | None = None
         self._answer: asyncio.Future[str | None] | None = None
         self.had_keys = False  # the focus, when it was closed
-        self.standing = Standing()
+        self.standing = Standing(self, time.monotonic)
         self.pace = KeyPace()  # of the keys, wherever they went
         self._words_came = False  # letters that mean nothing here, since it was opened
 
@@ -114,14 +114,8 @@ class ForkPanel(Band, can_focus=True):
         self._words_came = False
         self._show(question)
         self.standing.changed()
-        self.call_after_refresh(self._stand, answer)
         self.screen.set_focus(self)
         return await answer
-
-    def _stand(self, answer: asyncio.Future[str | None]) -> None:
-        """Begin to count how long the question stands: it is drawn now."""
-        if answer is self._answer:
-            self.standing.drawn(time.monotonic())
 
     def say_anew(self, question: ForkQuestion) -> None:
         """Ask the open question in other words: more of it is known."""

@@ -116,7 +116,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._clock = clock
         self._cut = False  # not all of what is asked is on the screen
         self._read: PermissionOpened | None = None  # in full, or allowed once though it was not
-        self.standing = Standing()
+        self.standing = Standing(self, clock)
         self._ask: PermissionOpened | None = None
         self._waiting = 0
         self._directory = ""
@@ -152,7 +152,6 @@ class PermissionPanel(Vertical, can_focus=True):
         self.set_class(ask is not None, "-asked")
         if changed:
             self.standing.changed()
-            self.call_after_refresh(self._stand, ask)
             if before is not None and self.reason:
                 self.post_message(self.ReasonLeft(before, self.reason))
             self.remove_class("-reason")
@@ -160,11 +159,6 @@ class PermissionPanel(Vertical, can_focus=True):
             self._show_subject()
             self._propose()
         self._lay_out()
-
-    def _stand(self, ask: PermissionOpened | None) -> None:
-        """Begin to count how long the question stands: it is drawn now."""
-        if ask is self._ask:
-            self.standing.drawn(self._clock())
 
     def _show_subject(self) -> None:
         """Show the change that the request is about."""
