@@ -15,6 +15,7 @@ from catena.screens.checkpoints.screen import CheckpointsScreen
 from catena.screens.tree.screen import TreeScreen
 from catena.settings.settings import Settings
 from catena_acp.continuity.sessions.agent_pool import Agents
+from catena_acp.conversation.branches import files as branch_files
 from catena_acp.conversation.branches.files import BranchFiles
 from catena_acp.port.port import AgentPort
 from catena_acp.snapshots import restoring as bringing
@@ -377,6 +378,38 @@ async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> Non
         await person.sees_no("say second")
         await person.done()
         assert files(project) == {**BEFORE, "b": "mine\n"}
+
+
+async def test_files_that_are_compared_at_last_change_no_other_question_than_that_of_their_retry(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow(*args: Any, **kwargs: Any) -> RestorePlan:
+        begun.set()
+        await go.wait()
+        try:
+            return await plan_restore(*args, **kwargs)
+        finally:
+            ended.set()
+
+    async with at_shop(project, size=(120, 40)) as person:
+        await person.done()
+        monkeypatch.setattr(branch_files, "plan_restore", slow)
+        await person.browse()
+        await person.press("r")
+        await person.is_asked()
+        await asyncio.wait_for(begun.wait(), 60)
+        await person.press("escape")
+        await person.browse()
+        await person.press("f")
+        await person.is_asked()
+        asked = person.area.panels.fork._question
+        assert asked is not None and "Retry" not in asked.title
+        go.set()
+        await asyncio.wait_for(ended.wait(), 60)
+        await person.taken_in()
+        assert person.area.panels.fork._question is asked
 
 
 @pytest.mark.parametrize(("key", "left"), [("f", "finished"), ("u", "undone")])

@@ -275,19 +275,23 @@ class ScreenSurface:
             others = (*options, *along_choices(along))
             return ForkQuestion(question.title, question.price, question.yes, others, note)
 
-        async def look(found: Awaitable[None]) -> None:
-            await found
+        async def look() -> None:
+            if question.look is not None:
+                await question.look()
             if along.words:
                 panel.say_anew(shown())
 
-        if question.look is not None:
-            self._context.run(look(question.look()))
-        while (key := await panel.ask(shown())) in (FILES, SHOW):
-            if key == FILES:
-                along.choose_next()
-            elif along.plan is not None and self._tab is not None:
-                await actions.along.show_plan(self._tab, along.plan)
-        return key
+        looking = asyncio.ensure_future(look())
+        self._context.run(looking)
+        try:
+            while (key := await panel.ask(shown())) in (FILES, SHOW):
+                if key == FILES:
+                    along.choose_next()
+                elif along.plan is not None and self._tab is not None:
+                    await actions.along.show_plan(self._tab, along.plan)
+            return key
+        finally:
+            looking.cancel()  # the panel is of another question from now on
 
     async def choose(
         self, title: str, rows: Sequence[ReportRow], enter: str = "", note: str = ""
