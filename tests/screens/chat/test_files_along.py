@@ -412,6 +412,41 @@ async def test_files_that_are_compared_at_last_change_no_other_question_than_tha
         assert person.area.panels.fork._question is asked
 
 
+async def test_a_review_that_is_closed_while_a_file_of_it_is_restored_ends_there(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    bring = bringing.bring
+
+    async def slow(*args: Any, **kwargs: Any) -> Any:
+        begun.set()
+        await go.wait()
+        try:
+            return await bring(*args, **kwargs)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(branch_files, "bring", slow)
+    async with at_shop(project) as person:
+        await person.say("/files changes")
+        review = await person.sees_dialog(ChangesScreen)
+        await person.until(lambda: review._panes.path, "the file")
+        await person.press("x")
+        await person.sees("Delete a?")
+        await person.press("enter")
+        await asyncio.wait_for(begun.wait(), 60)
+        await person.press("escape")
+        await person.back()
+        await person.until(lambda: not review.is_attached or not review.query("*"), "the review to be gone")
+        go.set()
+        await asyncio.wait_for(ended.wait(), 60)
+        await person.until(
+            lambda: not any(worker.group == "edit" for worker in person.app.workers), "its work to be over"
+        )
+        assert person.app._exception is None
+        assert files(project) == {"b": "new\n"}
+
+
 @pytest.mark.parametrize(("key", "left"), [("f", "finished"), ("u", "undone")])
 async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
     project: Path, key: str, left: str

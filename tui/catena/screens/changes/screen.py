@@ -23,6 +23,7 @@ from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.changes.changed_file import UnreadFile, hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
+from catena_acp.continuity.cancellation import raise_if_cancelled
 from catena_acp.continuity.wording.counts import counted
 from catena_store.chains.turns import TurnPrompt
 from catena_store.errors import SnapshotFailed
@@ -456,7 +457,9 @@ class ChangesScreen(Dialog[TurnPrompt | ReviewEnd | None]):
             self.run_worker(self.attempt(self._restore(path)), group="edit", exclusive=True)
 
     async def _restore(self, path: str) -> None:
-        if words := await self._acts.restore(path, self._scope):
+        words = await self._acts.restore(path, self._scope)
+        raise_if_cancelled()  # it was restored to its end, and the review may be closed by now
+        if words:
             await self._read()
             self.say(words)
 
