@@ -12,13 +12,17 @@ from typing import Any
 
 import pytest
 from textual._styles_cache import StylesCache
+from textual.content import Content
 from textual.messages import Prune
 from textual.widget import Widget
 from textual.worker import WorkerError
 
 from catena.history import entries, other_tools, preview
+from catena.history.finding import HitPlace, MessageHit
 from catena.screens.common.dialog import ListScreen
+from catena.screens.common.page import PageScreen
 from catena.screens.history.picker import HistoryScreen
+from catena.screens.history.rows.list import RowDetails
 from support.screen.pilot import Person, at_the_screen
 
 
@@ -100,6 +104,61 @@ async def test_work_of_a_sheet_that_is_taken_down_never_finds_its_rows_gone(
             sheet.dismiss(None)
             await person.back()
     assert sheet.went_on.is_set()
+
+
+async def test_a_sheet_closes_itself_once_and_only_in_front(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        sheet, results = ListScreen[None](), list[object]()
+        person.app.push_screen(sheet, results.append)
+        await person.sees_dialog(ListScreen)
+        cover = PageScreen("Above it", Content("a page"))
+        person.app.push_screen(cover)
+        await person.sees("a page")
+        await sheet.dismiss(None)
+        assert person.app.screen is cover and not results
+        await cover.dismiss(None)
+        assert person.app.screen_stack[-1] is sheet
+        sheet.dismiss(None)
+        sheet.dismiss(None)
+        await person.back()
+        assert results == [None] and person.app._exception is None
+
+
+@pytest.mark.parametrize("key", ["f1", "ctrl+c"])
+async def test_a_choice_that_is_found_after_the_next_key_closes_no_other_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(details: RowDetails, hit: MessageHit | None) -> HitPlace | None:
+        begun.set()
+        await go.wait()
+        return None
+
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say hello")
+        await person.press("ctrl+o")
+        screen = await person.sees_dialog(HistoryScreen)
+        await person.until(lambda: screen._everything.is_set() and screen.row_list.chosen, "the rows")
+        monkeypatch.setattr(RowDetails, "place_of", slow)
+        await person.press("enter")
+        await asyncio.wait_for(begun.wait(), 60)
+        if key == "f1":
+            await person.press(key)
+            await person.sees_dialog(PageScreen)
+        else:  # the choice is found before the sheet has ended its work
+            screen.action_cancel()
+        before = person.app.screen
+        go.set()
+        await person.until(lambda: not any(each.group == "leaving" for each in person.app.workers), "the end")
+        await person.taken_in()
+        assert person.app.screen is before and person.app._exception is None
+        if key == "f1":
+            await person.press("escape")
+            assert person.app.screen is screen
+            await person.press("escape")
+            await person.back()
+        assert person.app._exception is None
 
 
 async def test_work_that_a_sheet_begins_in_its_last_moment_ends_with_it_and_without_a_warning(

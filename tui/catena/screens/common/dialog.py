@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
@@ -19,6 +20,7 @@ from textual.widgets import Static
 from catena.errors import CommandRefused
 from catena.keys.bindings import BindingChain, bindings, keys_of, priority_bindings, with_own_keys
 from catena.terminal.compositor import SparingCompositor
+from catena.terminal.times import in_front
 from catena.text.safe_text import safe_line
 from catena.widgets.column import size_classes
 from catena.widgets.row_list import RowList
@@ -133,6 +135,10 @@ class Dialog(ModalScreen[ScreenResultType]):
             await work
         except (AgentError, CommandRefused, StoreError, ReadOnly) as error:
             self.say(str(error))
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close the screen with a result; nothing once it is closed, or below another one, which would be closed."""
+        return super().dismiss(result) if in_front(self) else AwaitComplete()
 
     def action_leave(self) -> None:
         """Close the screen without a result."""
