@@ -14,15 +14,22 @@ import pytest
 from textual._styles_cache import StylesCache
 from textual.content import Content
 from textual.messages import Prune
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import WorkerError
 
 from catena.history import entries, other_tools, preview
 from catena.history.finding import HitPlace, MessageHit
+from catena.screens.checkpoints.screen import CheckpointsScreen
 from catena.screens.common.dialog import ListScreen
 from catena.screens.common.page import PageScreen
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.rows.list import RowDetails
+from catena.screens.settings.permissions import PermissionsScreen
+from catena_acp.conversation.access.allowances import ConversationRules
+from catena_acp.permissions.rule import Rule, RuleScope, rule_of
+from catena_store.database.database import Database, default_path
+from catena_store.errors import StoreError
 from support.screen.pilot import Person, at_the_screen
 
 
@@ -159,6 +166,89 @@ async def test_a_choice_that_is_found_after_the_next_key_closes_no_other_screen(
             await person.press("escape")
             await person.back()
         assert person.app._exception is None
+
+
+async def test_a_rule_that_is_removed_is_removed_although_the_sheet_is_closed_at_once(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        rules = person.tab.conversation.rules
+        await rules.add(rule_of("edit", "auth/", allow=True, scope=RuleScope.PROJECT))
+        await person.say("/permissions")
+        await person.sees("Permission rules (1)")
+        async with person.store_held(on_a_sheet=True):
+            await person.press("d", "escape")
+            await person.back()
+            await _ended(person, PermissionsScreen)
+        await person.until(lambda: not person.app._outgoing._steps, "the write to end")
+        assert not await rules.listed() and person.app._exception is None
+
+
+async def test_a_write_that_fails_behind_its_sheet_is_told_on_the_screen_in_front(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = asyncio.Event()
+
+    async def refuse(rules: ConversationRules, rule: Rule) -> None:
+        await go.wait()
+        raise StoreError("The disk is full.")
+
+    async with at_the_screen(str(tmp_path)) as person:
+        rules = person.tab.conversation.rules
+        await rules.add(rule_of("edit", "auth/", allow=True, scope=RuleScope.PROJECT))
+        await person.say("/permissions")
+        await person.sees("Permission rules (1)")
+        monkeypatch.setattr(ConversationRules, "remove", refuse)
+        await person.press("d", "escape")
+        await person.back()
+        await _ended(person, PermissionsScreen)
+        go.set()
+        await person.sees("The disk is full.")
+
+
+async def test_a_label_is_kept_although_the_sheet_is_closed_at_once(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say hello")
+        await person.say("/checkpoint one")
+        await person.sees("Saved checkpoint")
+        await person.say("/checkpoint list")
+        await person.sees_dialog(CheckpointsScreen)
+        await person.sees("one")
+        await person.press("r", "ctrl+u", *"typed")
+        async with person.store_held(on_a_sheet=True):
+            await person.press("enter", "escape")
+            await person.back()
+            await _ended(person, CheckpointsScreen)
+        await person.until(lambda: not person.app._outgoing._steps, "the write to end")
+        labels = {each.label for each in await person.tab.conversation.checkpoints.all()}
+        assert "typed" in labels and "one" not in labels and person.app._exception is None
+
+
+async def test_a_title_is_kept_although_the_history_is_closed_at_once(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say hello")
+        await person.press("ctrl+o")
+        screen = await person.sees_dialog(HistoryScreen)
+        await person.until(lambda: screen._everything.is_set() and screen.row_list.chosen, "the rows")
+        await person.press("f9", "r", "ctrl+u", *"another")
+        id = person.tab.conversation.id
+        async with person.store_held(on_a_sheet=True):
+            await person.press("enter", "escape")
+            await person.back()
+            await _ended(person, HistoryScreen)
+        await person.until(lambda: not person.app._outgoing._steps, "the write to end")
+    assert person.app._exception is None
+    async with Database.open(default_path()) as db, db.read() as reader:
+        assert [
+            title for (title,) in await reader.all("SELECT title FROM conversation WHERE id = ?", (id,))
+        ] == ["another"]
+
+
+async def _ended(person: Person, kind: type[Screen[Any]]) -> None:
+    """Wait until a sheet is closed, and its own work has ended."""
+
+    def over() -> bool:
+        return not any(isinstance(worker.node, kind) for worker in person.app.workers)
+
+    await person.until(over, f"the end of the {kind.__name__}")
 
 
 async def test_work_that_a_sheet_begins_in_its_last_moment_ends_with_it_and_without_a_warning(

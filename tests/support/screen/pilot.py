@@ -290,8 +290,11 @@ class Person:
             os.killpg(group, signal.SIGCONT)
 
     @asynccontextmanager
-    async def store_held(self) -> AsyncIterator[None]:
-        """The store is in use within the block: whatever asks for it waits until the end of it."""
+    async def store_held(self, *, on_a_sheet: bool = False) -> AsyncIterator[None]:
+        """The store is in use within the block: whatever asks for it waits until the end of it.
+
+        ``on_a_sheet``: the act that shows it goes on meanwhile.
+        """
         taken, let_go = asyncio.Event(), asyncio.Event()
         db = self.chat.context.tabs._db
 
@@ -300,7 +303,7 @@ class Person:
                 taken.set()
                 await let_go.wait()
 
-        await self.done()
+        await (self.taken_in() if on_a_sheet else self.done())
         holding = asyncio.ensure_future(hold())
         await taken.wait()
         try:

@@ -9,13 +9,13 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from rich.color import ColorSystem
 from rich.text import Text
@@ -94,6 +94,9 @@ _PARTS = (
 _SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
 
 
+T = TypeVar("T")
+
+
 @runtime_checkable
 class SayingScreen(Protocol):
     """A screen with a line for messages."""
@@ -144,7 +147,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             fields=(SafeInput, SafeTextArea),
             field_keys=field_keys(self.keys),
         )
-        self._sequences = KeySequences(lambda: self.keys, bound=self._bound_keys, say=self._say_keys)
+        self._sequences = KeySequences(lambda: self.keys, bound=self._bound_keys, say=self.say)
         self._title: WindowTitle | None = None  # from the first tab on
         self._attention = Attention(start.settings.notifications, environment, self._write_past_screen)
         self._clipboard_images = ImageClipboard(
@@ -286,10 +289,15 @@ class CatenaApp(App[None], inherit_bindings=False):
         """The keys of every binding that is possible now."""
         return frozenset(key for _, each in self.screen._modal_binding_chain for key in each.key_to_bindings)
 
-    def _say_keys(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Show a message on the screen in front, if it has a line for it."""
         screen = self.screen
         if isinstance(screen, SayingScreen):
             screen.say(text)
+
+    async def finish(self, step: Coroutine[Any, Any, T]) -> T:
+        """Run a step that writes to its end, even if the caller is cancelled; the store stays open for it."""
+        return await self._outgoing.finish(step)
 
     def _first_frame(self) -> None:
         if isinstance(self._driver, TerminalDriver):

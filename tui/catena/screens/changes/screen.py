@@ -376,7 +376,7 @@ class ChangesScreen(Dialog[TurnPrompt | ReviewEnd | None]):
         seen = self._review.mark(digests)
         self._draw_files()
         panes.hunks.draw_again()
-        self.run_worker(self.attempt(self._reader.mark_seen(digests, seen=seen)), group="seen")
+        self.run_worker(self.attempt(self.finish(self._reader.mark_seen(digests, seen=seen))), group="seen")
         if seen:
             panes.step(1)
 

@@ -260,7 +260,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         self.set_focus(None)
 
     async def _relabel(self, checkpoint: Checkpoint, label: str) -> None:
-        kept = await self._conversation.checkpoints.name(label, checkpoint.id)
+        kept = await self.finish(self._conversation.checkpoints.name(label, checkpoint.id))
         await self._read()
         self.say(f"Renamed to {checkpoint_name(kept)}." if kept.label else "Label removed.")
 
@@ -278,7 +278,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
             self.run_worker(self.attempt(self._remove(checkpoint)))
 
     async def _remove(self, checkpoint: Checkpoint) -> None:
-        await self._conversation.checkpoints.remove(checkpoint.id)
+        await self.finish(self._conversation.checkpoints.remove(checkpoint.id))
         await self._read()
         self._cursor_key = self.chosen_key  # the message stays although the cursor has moved
         self.say(f"Removed {checkpoint_name(checkpoint)}. Messages are kept.")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
@@ -30,6 +30,22 @@ from catena_store.errors import StoreError
 
 if TYPE_CHECKING:
     from textual.types import CSSPathType
+
+
+T = TypeVar("T")
+
+TOLD = (AgentError, CommandRefused, StoreError, ReadOnly)  # errors that a sheet tells in their own words
+
+
+@runtime_checkable
+class WritingApp(Protocol):
+    """An app that waits for the writes of its sheets before it ends."""
+
+    async def finish(self, step: Coroutine[Any, Any, T]) -> T:
+        """Run a step to its end, even if the caller is cancelled."""
+
+    def say(self, text: str) -> None:
+        """Show a message on the screen in front."""
 
 
 STYLES = Path(__file__).with_name("dialog.tcss")  # absolute: subclasses stand in other folders
@@ -133,8 +149,25 @@ class Dialog(ModalScreen[ScreenResultType]):
         """Await work on the store or an agent; an error becomes a message."""
         try:
             await work
-        except (AgentError, CommandRefused, StoreError, ReadOnly) as error:
+        except TOLD as error:
             self.say(str(error))
+
+    async def finish(self, write: Coroutine[Any, Any, T]) -> T:
+        """Run what a key asked for to its end, even if the sheet is closed meanwhile, which ends what stands behind it.
+
+        An error is told by the screen that is in front then, and raised.
+        """
+        app = self.app
+
+        async def told() -> T:
+            try:
+                return await write
+            except TOLD as error:
+                if self not in app.screen_stack and isinstance(app, WritingApp):
+                    app.say(str(error))
+                raise
+
+        return await (app.finish(told()) if isinstance(app, WritingApp) else told())
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close the screen with a result; nothing once it is closed, or below another one, which would be closed."""

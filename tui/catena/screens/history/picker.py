@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, assert_never
+from typing import Any, ClassVar, assert_never
 
 from textual import events
 from textual.app import ComposeResult
@@ -24,7 +24,7 @@ from catena.history.preview import ActPrices, Preview
 from catena.history.query import FilterKind, HistoryQuery
 from catena.history.reading import HistoryReader
 from catena.keys.bindings import bindings, keys_of, priority_bindings
-from catena.screens.common.dialog import Dialog
+from catena.screens.common.dialog import TOLD, Dialog
 from catena.screens.history.acts import ActName, ActsMenu, HistoryChoice
 from catena.screens.history.fields import (
     HistoryFilter,
@@ -762,7 +762,7 @@ class MarkedConversations:
         """Unmark all."""
         self._marked.clear()
 
-    async def do(self, act: Awaitable[str], *, stays: bool = False) -> None:
+    async def do(self, act: Coroutine[Any, Any, str], *, stays: bool = False) -> None:
         """Await an act, read again what it changed whether or not it succeeded, and show its message.
 
         ``stays``: the cursor stays where it is, and not on its conversation.
@@ -772,14 +772,15 @@ class MarkedConversations:
         before = {entry.key for entry in rows.content.entries}
         place = None if stays or rows.chosen is None else rows.chosen.key
         try:
-            words = await act
+            words = await self._sheet.finish(act)
             self.clear()
-        finally:
-            await self._reader.refresh(self._touched)
-            at = rows.cursor
-            self._sheet.list_again(held=False)
-            entries = rows.content.entries
-            back = next((at for at, entry in enumerate(entries) if entry.key not in before), None)
-            there = rows.content.index(place) if back is None else back
-            rows.cursor = min(at if there is None else there, max(0, len(entries) - 1))
+        except TOLD as error:
+            words = str(error)
+        await self._reader.refresh(self._touched)
+        at = rows.cursor
+        self._sheet.list_again(held=False)
+        entries = rows.content.entries
+        back = next((at for at, entry in enumerate(entries) if entry.key not in before), None)
+        there = rows.content.index(place) if back is None else back
+        rows.cursor = min(at if there is None else there, max(0, len(entries) - 1))
         self._sheet.say(words)

@@ -98,9 +98,12 @@ class PermissionsScreen(ListScreen[str | None]):
             self.say(NOTHING_TO_UNDO)
 
     def _change(self, work: Awaitable[None], said: str) -> None:
-        async def change() -> None:
+        async def write() -> int:
             await work
-            answered = await self._apply()
+            return await self._apply()
+
+        async def change() -> None:
+            answered = await self.finish(write())
             await self._read()
             self.say(said + answered_words(answered))
 

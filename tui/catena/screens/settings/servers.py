@@ -129,7 +129,7 @@ class ServersScreen(ListScreen[str | None]):
         """Keep the answer about the file as it was shown."""
 
         async def answer() -> None:
-            words = await answer_for_servers(self._servers, listed, allowed=allowed)
+            words = await self.finish(answer_for_servers(self._servers, listed, allowed=allowed))
             await self._read()
             self.say(words)
 

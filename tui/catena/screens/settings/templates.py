@@ -128,7 +128,7 @@ class TemplatesScreen(ListScreen[str | None]):
             return
 
         async def answer() -> None:
-            said = await answer_template(template, self._known.store, allowed=allowed)
+            said = await self.finish(answer_template(template, self._known.store, allowed=allowed))
             await self._read()
             self.say(said)
 
