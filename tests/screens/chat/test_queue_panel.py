@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -121,6 +122,35 @@ async def test_w16_every_one_of_several_quick_keys_counts_in_the_list(tmp_path: 
         )  # the second of two quick ones
         await person.sees("That prompt does not wait any more.")
         assert order(person) == ["say one", "say two", "say three"]
+
+
+@pytest.mark.parametrize("key", ["d", "s", "enter"])
+async def test_a_key_meant_for_a_prompt_that_has_just_gone_out_does_nothing_to_its_neighbour(
+    tmp_path: Path, key: str
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say hello")
+        async with person.agent_held():
+            await queued_behind(person, "say busy", "say one; hang", "say two")
+            await in_the_list(person)
+            pressed = time.monotonic()
+        await person.until(lambda: order(person) == ["say two"], "the first to go out")
+        await person.type_at_once("\n" if key == "enter" else key, read_at=pressed)
+        await person.done()
+        assert order(person) == ["say two"] and person.draft == ""
+        await person.sees("This was asked just now. Read it, then press again.")
+        standing = person.area.panels.queue.standing
+        await person.until(lambda: standing.holds(time.monotonic()), "it to stand long enough")
+        await person.press("d")
+        await person.until(lambda: not order(person), "it to be removed")
+
+
+async def queued_behind(person: Person, first: str, *texts: str) -> None:
+    """Say something to an agent that does not answer yet, and queue the rest behind it."""
+    await person.say(first)
+    for text in texts:
+        await person.say(text)
+    await person.until(lambda: order(person) == list(texts), "them to wait")
 
 
 async def test_w16_s_stops_the_turn_and_sends_that_one_first_and_the_keys_come_back(tmp_path: Path) -> None:

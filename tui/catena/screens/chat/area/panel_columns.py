@@ -202,13 +202,16 @@ class StandingColumn(Vertical):
     }
     """
 
-    def __init__(self, *, handle: Callable[[ChatEvent], None], give_keys: Callable[[], None]) -> None:
+    def __init__(
+        self, *, handle: Callable[[ChatEvent], None], give_keys: Callable[[], None], pace: KeyPace
+    ) -> None:
         """``handle`` does what is chosen, ``give_keys`` gives the keys to the composer."""
         super().__init__()
         self._handle = handle
         self._give_keys = give_keys
         self.plan = PlanPanel(id="plan")
         self.queue = QueueList(id="queue")
+        self.queue.pace = pace
 
     def compose(self) -> ComposeResult:
         """Yield the panels."""
@@ -230,6 +233,11 @@ class StandingColumn(Vertical):
     def _decided(self, event: QueueList.Changed | QueueList.Moved) -> None:
         event.stop()
         self._handle(event)
+
+    def on_queue_list_mistyped(self, event: QueueList.Mistyped) -> None:
+        """Say why a key did nothing."""
+        event.stop()
+        self.post_message(QuestionColumn.HintPosted(event.text))
 
     def on_queue_list_left(self, event: QueueList.Left) -> None:
         """Focus the composer."""

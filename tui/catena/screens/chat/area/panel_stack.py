@@ -73,7 +73,7 @@ class PanelStack(Vertical):
             pace=self._pace,
             heeds_clicks=self._heeds_clicks,
         )
-        standing = StandingColumn(handle=self._handle, give_keys=self._give_keys)
+        standing = StandingColumn(handle=self._handle, give_keys=self._give_keys, pace=self._pace)
         self._columns = questions, standing
         if self.is_attached:  # the app may end meanwhile
             await self.mount(questions, standing)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -13,6 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from catena.keys.bindings import bindings
+from catena.terminal.times import JUST_ASKED, KeyPace, Standing
 from catena.text.safe_text import safe_line
 
 if TYPE_CHECKING:
@@ -60,6 +63,13 @@ class QueueList(Widget, can_focus=True):
             self.item = item
             self.step = step
 
+    class Mistyped(Message):
+        """A text about a key that does nothing yet."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
     class Left(Message):
         """The queue is empty or was left: the focus goes elsewhere."""
 
@@ -69,6 +79,9 @@ class QueueList(Widget, can_focus=True):
         self._note: Callable[[QueueItem], str] = lambda _: ""
         self._notes: Sequence[str] = ()  # of those that are shown
         self._chosen: str | None = None
+        self.standing = Standing(self, time.monotonic)  # of a choice that nobody made
+        self.standing.drawn(-inf)
+        self.pace = KeyPace()  # of the keys, wherever they went
 
     @property
     def items(self) -> Sequence[QueueItem]:
@@ -91,10 +104,12 @@ class QueueList(Widget, can_focus=True):
             if self._notes != self._notes_in_sight():
                 self.refresh()
             return
-        self._items = items
+        before, self._items = self._items, items
         if items and all(item.id != self._chosen for item in items):
             # The one that was chosen is gone: its neighbour is.
             self._chosen = items[min(at, len(items) - 1)].id
+            if before:
+                self.standing.changed()
         self.set_class(bool(items), "-any")
         self.refresh(layout=True)
         if not items and self.has_focus:
@@ -131,7 +146,12 @@ class QueueList(Widget, can_focus=True):
     def action_change(self, how: str) -> None:
         """Send the chosen prompt, remove it, or restore it to the draft."""
         if item := self.chosen:
-            self.post_message(self.Changed(item, how))
+            self._change(item, how, self.pace.read_at or time.monotonic())
+
+    def _change(self, item: QueueItem, how: str, pressed_at: float) -> None:
+        """Ask for a change, unless it may be meant for a prompt that has just gone from this place."""
+        stands = self.standing.holds(pressed_at)
+        self.post_message(self.Changed(item, how) if stands else self.Mistyped(JUST_ASKED))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the clicked line; a click on the words at its end sends or restores the prompt."""
@@ -142,9 +162,9 @@ class QueueList(Widget, can_focus=True):
         self._chosen = item.id
         from_end = self.size.width - event.x
         if from_end <= len(_CROSS) + 2:
-            self.post_message(self.Changed(item, "edit"))
+            self._change(item, "edit", time.monotonic())
         elif 0 < from_end - len(_CROSS) - len(_APART) - 2 <= len(_NOW):
-            self.post_message(self.Changed(item, "now"))
+            self._change(item, "now", time.monotonic())
         self.refresh()
 
     @property
