@@ -124,6 +124,16 @@ async def test_w16_every_one_of_several_quick_keys_counts_in_the_list(tmp_path: 
         assert order(person) == ["say one", "say two", "say three"]
 
 
+async def test_the_neighbour_of_a_prompt_that_was_removed_here_can_be_removed_at_once(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await queued(person, "say one", "say two", "say three")
+        await in_the_list(person)
+        await person.press("d")
+        await person.until(lambda: order(person) == ["say two", "say three"], "the first to be removed")
+        await person.type_at_once("d", read_at=time.monotonic())
+        await person.until(lambda: order(person) == ["say three"], "the next to be removed")
+
+
 @pytest.mark.parametrize("key", ["d", "s", "enter"])
 async def test_a_key_meant_for_a_prompt_that_has_just_gone_out_does_nothing_to_its_neighbour(
     tmp_path: Path, key: str

@@ -79,6 +79,7 @@ class QueueList(Widget, can_focus=True):
         self._note: Callable[[QueueItem], str] = lambda _: ""
         self._notes: Sequence[str] = ()  # of those that are shown
         self._chosen: str | None = None
+        self._changed: str | None = None  # the last one that was sent, removed or taken back here
         self.standing = Standing(self, time.monotonic)  # of a choice that nobody made
         self.standing.drawn(-inf)
         self.pace = KeyPace()  # of the keys, wherever they went
@@ -107,8 +108,8 @@ class QueueList(Widget, can_focus=True):
         before, self._items = self._items, items
         if items and all(item.id != self._chosen for item in items):
             # The one that was chosen is gone: its neighbour is.
-            self._chosen = items[min(at, len(items) - 1)].id
-            if before:
+            gone, self._chosen = self._chosen, items[min(at, len(items) - 1)].id
+            if before and gone != self._changed:
                 self.standing.changed()
         self.set_class(bool(items), "-any")
         self.refresh(layout=True)
@@ -150,8 +151,11 @@ class QueueList(Widget, can_focus=True):
 
     def _change(self, item: QueueItem, how: str, pressed_at: float) -> None:
         """Ask for a change, unless it may be meant for a prompt that has just gone from this place."""
-        stands = self.standing.holds(pressed_at)
-        self.post_message(self.Changed(item, how) if stands else self.Mistyped(JUST_ASKED))
+        if self.standing.holds(pressed_at):
+            self._changed = item.id
+            self.post_message(self.Changed(item, how))
+        else:
+            self.post_message(self.Mistyped(JUST_ASKED))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the clicked line; a click on the words at its end sends or restores the prompt."""
