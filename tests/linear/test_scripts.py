@@ -72,6 +72,18 @@ def test_s04_numbers_stay_and_a_start_reads_the_last_exchange(tmp_path: Path) ->
     )
 
 
+def test_s04_a_deleted_conversation_is_not_opened_by_its_id(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    lines_told(catena, "say One.")
+    (id,) = [each["id"] for each in catena("list", "--json").json]
+    assert catena("delete", id).status == 0
+
+    said = lines_told(catena, "/new", f"/open {id}")
+
+    assert any(line.startswith("Catena: It was deleted already.") for line in said)
+    assert not any("One." in line for line in said)
+
+
 def test_s04_a_command_that_fails_is_said_in_a_line_and_the_rest_goes_on(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     settings = catena.settings("park = 'off'\n")

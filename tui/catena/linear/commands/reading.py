@@ -25,11 +25,12 @@ from catena.linear.context import LinearContext, ListRow
 from catena.text.call_text import raw_text
 from catena.text.formats import from_home, program_of, time_or_day
 from catena.text.safe_text import safe, safe_line
+from catena.workspace.lookup import find_conversation
 from catena.workspace.tab_branches import MOST_HITS
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.call import Call
-from catena_store.conversations import branches, conversations, messages
+from catena_store.conversations import branches, messages
 from catena_store.errors import Ambiguous, NotFound
 from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
@@ -262,7 +263,7 @@ class HistoryCommands:
             return
         try:
             async with context.tabs.store.read() as reader:
-                found = await conversations.find(reader, argument)
+                found = await find_conversation(reader, directory=context.tabs.directory, named=argument)
         except (NotFound, Ambiguous) as error:
             raise Refused(str(error)) from error
         await self._tabs.open_conversation(found.id)
