@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from catena_acp.agents.process import agent_environment
+from catena_acp.context_markers import readable_title, without_fork_marks
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,
     ConversationEvent,
@@ -38,7 +39,6 @@ from catena_acp.continuity.turns.questions import PendingQuestions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.problems import CutBy, hold_words
 from catena_acp.conversation import journal
-from catena_acp.conversation.titles import readable_title, without_fork_marks
 from catena_acp.errors import AgentError, AgentMissing, QuestionChanged, ReadOnly
 from catena_acp.permissions.subject import RequestSubject, subject_of
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from catena_acp.context_markers import readable_title
 from catena_acp.continuity.routing.replay_check import bare
 from catena_acp.continuity.sessions.agent_pool import keep_tool
 from catena_acp.conversation.adoption.rows import AdoptedRows, adopted_rows
-from catena_acp.conversation.titles import readable_title
 from catena_acp.errors import NotAdopted
 from catena_acp.transcripts.lines import UnreadableTranscript
 from catena_acp.transcripts.session import ForeignSession, ForeignTranscript, ForeignTurn, Tool

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from catena_acp.context_markers import readable_title
 from catena_acp.continuity.services import ReplayWait, agent_title
 from catena_acp.continuity.sessions.opening import load
 from catena_acp.continuity.turns.tool_data import changed_tool
-from catena_acp.conversation.titles import readable_title
 from catena_acp.errors import AgentError, NotAdopted
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import (
