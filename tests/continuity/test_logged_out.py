@@ -15,6 +15,7 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
     TurnEnded,
 )
+from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.conversation.branches.branches import LOGGED_OUT, SAID_BEFORE
 from catena_acp.conversation.prompts.rows import PromptRows
 from catena_acp.conversation.recovery import foreign_conversations
@@ -23,6 +24,7 @@ from catena_store.errors import StoreFull
 from catena_store.records import ContextSource, Kind, Message
 from catena_store.windows import windows
 from support.clients.command_line import Catena
+from support.clients.protocol import until
 from support.conversations.modelled import another_window
 from support.conversations.rehearsed import Desk, World
 from support.screen.pilot import at_the_screen
@@ -293,3 +295,84 @@ async def test_m08_a_fork_of_a_conversation_that_was_closed_at_the_logout_says_w
         await logged_out_and_in_again(other)
         fork = await other.conversations.fork(closed.conversation.record, window_id=None, at=old.id)
         assert fork.price.before_logout
+
+
+async def test_m08_an_open_side_question_holds_up_no_prompt_after_a_logout_elsewhere(world: World) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        aside = await desk.conversation.asides.begin(desk.window)
+        async for _ in aside.ask("say aside"):
+            pass
+        await logged_out_and_in_again(other)
+        await barrier_in(desk, desk.window_id)
+
+        over = await desk.say("echo")
+
+        assert over.problem is None
+        await aside.close()
+
+
+async def test_m08_a_fork_in_mid_turn_holds_up_neither_a_prompt_nor_a_close_after_a_logout_elsewhere(
+    world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        fork = await desk.conversations.fork(desk.conversation, window_id=desk.window_id)
+        told: list[object] = []
+        fork.conversation.subscribe(told.append)
+        await fork.window.say("say x; cue go-on; say ended")
+        await until(
+            lambda: any(isinstance(news, MessageAdded) and news.message.kind is Kind.AGENT for news in told)
+        )
+        await logged_out_and_in_again(other)
+        await barrier_in(desk, desk.window_id)
+
+        assert (await desk.say("echo")).problem is None
+        await desk.conversations.close(desk.conversation.id)
+
+        assert not any(isinstance(news, TurnEnded) for news in told)
+        world.cue("go-on")
+        await until(lambda: any(isinstance(news, TurnEnded) for news in told))
+
+
+async def test_m08_every_queued_prompt_goes_out_below_the_line_of_a_logout_elsewhere(world: World) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.window.say("say one; cue first; say ended")
+        await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
+        await desk.window.say("say two; cue second; say ended")
+        await desk.window.say("say three")
+        world.cue("first")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "two")
+        await logged_out_and_in_again(other)
+        tenure = desk.conversation.tenure
+        await until(lambda: tenure is not None and tenure.logouts.owing)
+        world.cue("second")
+
+        await barrier_in(desk, desk.window_id)
+        await until(lambda: len(world.prompts()) == 3)
+
+
+async def test_m08_a_logout_while_a_conversation_is_opened_refuses_one_prompt_at_most(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.client() as closed:
+        await closed.say("say canary-old")
+    async with world.client() as desk:
+        await desk.say("say hello")
+        await until(lambda: desk.conversations._following._version is not None)  # nothing is looked at again
+        load = Environment.load
+
+        async def loaded_meanwhile(environment: Environment) -> None:
+            await load(environment)
+            await logged_out_and_in_again(desk)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Environment, "load", loaded_meanwhile)
+            conversation = await desk.conversations.open(closed.conversation.id)
+        again = Desk(desk.db, desk.conversations, conversation, closed.window_id)
+        conversation.subscribe(again.hear)
+
+        assert (await again.say("echo")).problem is not None
+        assert (await barrier_in(again, again.window_id)).barrier
+        assert (await again.say("echo")).problem is None
+        assert not any("canary-old" in block for prompt in world.prompts()[2:] for block in prompt)

@@ -120,6 +120,7 @@ class Claim:
         if (news or self._window_id in heard.owing) and await said_before_logout(
             reader, self._row.parent_id, context.record.family, agent=agent, profile=profile
         ):
+            heard.owing.add(self._window_id)  # it may have missed the news while it was opened
             raise NotSent(None, _LOGGED_OUT.format(title=context.title))
 
     async def _prior_context(self, reader: Reader, path: Path, link: Link) -> PriorContext | None:

@@ -140,6 +140,12 @@ class Agents:
             if ending := self._end_idle(place):
                 await asyncio.shield(ending)
 
+    def end_unused(self, spec: AgentSpec, family: str) -> None:
+        """End one agent in the background, unless a turn or a side question of it is under way."""
+        place = self._places.get((spec.name, spec.profile, family))
+        if place and not place.users:
+            self._end_idle(place)
+
     def drop(self, agent: AgentPort) -> None:
         """End an agent in the background, unless a turn of it is under way."""
         place = next((place for place in self._places.values() if place.agent is agent), None)

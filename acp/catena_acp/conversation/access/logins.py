@@ -165,7 +165,7 @@ class Logins:
         try:
             if await window.run_exclusively(lambda: self._begin_anew(window), wait=True):
                 context = self._conversation.send_context()
-                await context.agents.end(context.spec, context.record.family)
+                context.agents.end_unused(context.spec, context.record.family)
         except (Fenced, ReadOnly, AgentMissing):
             pass  # whoever has the conversation now says what its next session is told
         except StoreError as error:

@@ -198,6 +198,8 @@ class PromptConsumer:
             if not taken.row.barrier:
                 return Attempt(taken.row, came_from=taken.row.parent_id, item=taken.item)
             conversation.clear_carrier(self._window_id)
+        if self.schedule.waiting:
+            self._queue.unserved = True  # what waits is looked at behind the move
         return None
 
 
