@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
 from catena.workspace.tab_branches import HistoryPage, TabBranches
 from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
 from support.screen.pilot import Person, at_the_screen
 
@@ -239,3 +241,33 @@ async def test_a_quote_from_the_history_goes_into_the_tab_that_it_was_asked_for_
         await person.done()
         assert first.written == ""
         assert second.written.startswith("From the conversation “say first”")
+
+
+async def test_the_agents_of_a_retry_are_listed_though_their_prices_come_late(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        priced = held_up(monkeypatch, ConversationChain, "prices")
+        await person.say("/retry")
+        await person.sees("Retry this prompt?")
+        standing = person.area.panels.fork.standing
+        await person.until(lambda: standing.holds(time.monotonic()), "it to stand long enough")
+        await person.press("a")
+        await person.all_in()
+        await person.taken_in()
+        priced.set()
+        await person.sees_dialog(Picker)
+
+
+async def test_what_an_agent_asks_meanwhile_keeps_no_list_back(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        await person.say("wait 1; edit notes.txt")
+        session_known = held_up(monkeypatch, Window, "session_opened")
+        await person.say("/mode")
+        await person.until(lambda: person.area.place == "question", "the question to have the keys")
+        session_known.set()
+        await person.sees_dialog(Picker)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from catena.transcript import Transcript
 
 Place: TypeAlias = tuple[Tab | None, str, str]  # a tab, a part of the screen, what is written
+_TAKES_KEYS = ("question", "form", "page")  # what an agent asks gets the keys of an empty composer by itself
 WENT_ON = "You moved on, so nothing was done. Ask for it again."
 
 
@@ -271,8 +272,10 @@ class ChatContext:
     def went_on(self, place: Place) -> bool:
         """True if the person has left a place or written there since, which is said: an act would take their keys."""
         tab, part, text = self.place()
-        if not self.app.app_focus:  # they look at another window, and no part has the keys
-            part = place[1]
+        if not self.app.app_focus or (place[1] == "composer" and part in _TAKES_KEYS):
+            part = place[
+                1
+            ]  # they look at another window, and no part has the keys; or they gave them to none
         if gone := (tab, part, text) != place:
             self.say(WENT_ON)
         return gone

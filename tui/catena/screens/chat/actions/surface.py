@@ -255,9 +255,10 @@ class ScreenSurface:
         key = await self._key(question)
         self._asked = True
         done = key is not None and self._tab is context.tab
-        if not done or question.stays:
+        again = any(each.again for each in question.options if each.key == key)
+        if not done or question.stays or again:
             self._actions.edits.back_to(self._browsed)
-        elif not any(each.again for each in question.options if each.key == key):
+        else:
             context.write_here()
         if key is None or not done:
             raise Cancelled
