@@ -51,9 +51,9 @@ async def test_w29_a_scope_is_a_part_of_the_branch(
         async with db.write() as tx:
             await a_branch(tx)
             await seen_changes.note_look(tx, "c", "x6")
+        changes = await read_changes(db.read, "c", leaf, scope, ("/p",), now=utc_now())
+        assert [file.path for file in changes.files] == paths
         async with db.read() as reader:
-            changes = await read_changes(reader, "c", leaf, scope, ("/p",), now=utc_now())
-            assert [file.path for file in changes.files] == paths
             assert changes.scope == scope and await span_of(reader, leaf, scope) == span
 
 

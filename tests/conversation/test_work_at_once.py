@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import pytest
 
-from catena_acp.snapshots.restoring import plan_restore
+from catena_acp.changes.reading import ChangeScope, read_changes
+from catena_acp.snapshots import restoring
+from catena_acp.snapshots.restoring import plan_restore, plan_return
 from catena_store.chains import environments
 from catena_store.conversations import conversations
 from catena_store.records import TurnEnvironment
+from catena_store.snapshots.repository import reaching
 from catena_store.snapshots.restoring import Why
 from support.storage.written_files import WrittenFiles, written_files
 
@@ -77,3 +82,59 @@ async def test_g04_what_changed_before_a_late_start_of_another_turn_was_kept_may
     async with files.db.write() as tx:
         await tx.run("UPDATE turn_files SET late = 1 WHERE turn_id = ?", (theirs,))
     assert await conflicts(files, "prompt1") == {"mine": None, "theirs": Why.AT_WORK_TOO}
+
+
+@pytest.mark.parametrize("asks", ["plan", "plan of a return", "changes"])
+async def test_g04_the_store_is_free_while_a_directory_of_a_turn_at_the_same_time_is_on_a_disk_that_does_not_answer(
+    files: WrittenFiles, monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    await files.conversation("garden", files.root.parent / "dead")
+    ours = await files.begin("shop")
+    theirs = await files.begin("garden", kept=False)
+    (files / "mine").write_text("mine\n")
+    await files.end(theirs, kept=False)
+    await files.end(ours)
+    asked, answers = threading.Event(), threading.Event()
+
+    def dead(directories: Iterable[str], root: Path) -> list[str]:
+        asked.set()
+        answers.wait(30)
+        return reaching(directories, root)
+
+    monkeypatch.setattr(restoring, "reaching", dead)
+
+    async def read() -> object:
+        if asks == "plan":
+            return await conflicts(files, "prompt1")
+        if asks == "changes":
+            return await read_changes(
+                files.db.read,
+                "shop",
+                "prompt1",
+                ChangeScope(),
+                (str(files.root),),
+                files.repository,
+                now=files.clock(),
+            )
+        tree = files.repository.capture(day=1).tree
+        return await plan_return(
+            files.db,
+            files.repository,
+            tree,
+            tree,
+            stood_then=(),
+            stood_since=(),
+            stand=("prompt1",),
+            day=1,
+            now=files.clock(),
+        )
+
+    reading = asyncio.create_task(read())
+    try:
+        await asyncio.to_thread(asked.wait, 30)
+        async with asyncio.timeout(5), files.db.write() as tx:
+            await conversations.set_title(tx, "garden", "Meanwhile")
+        assert not reading.done()
+    finally:
+        answers.set()
+    await reading

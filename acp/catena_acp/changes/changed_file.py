@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from catena_acp.diff import Hunk, diff_of_lines
-from catena_store.database.database import Reader
+from catena_store.database.database import Reading
 
 MOST_CHARACTERS = 4_000_000  # of one version of a file, beyond which it is not compared
 
@@ -145,7 +145,7 @@ class ChangeSource(PatchSource, Protocol):
         """What a person should know of the changes that it tells of; "" for nothing."""
 
     async def changed_files(
-        self, reader: Reader, span: ChangeSpan, directories: Sequence[str]
+        self, reading: Reading, span: ChangeSpan, directories: Sequence[str]
     ) -> Sequence[UnreadFile]:
         """The files that were changed in a part of a branch, by their paths.
 

@@ -42,7 +42,7 @@ from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.conversations.seen_changes import last_look, seen_hunks
 from catena_store.conversations.tree import prompts_of_branch
-from catena_store.database.database import Reader
+from catena_store.database.database import Reader, Reading
 from catena_store.snapshots import turns
 from catena_store.snapshots.merging import WithoutTurns, without_turns
 from catena_store.snapshots.repository import SnapshotRepository
@@ -96,7 +96,7 @@ class Changes:
 
 
 async def read_changes(
-    reader: Reader,
+    reading: Reading,
     conversation_id: str,
     leaf_id: str | None,
     scope: ChangeScope,
@@ -109,12 +109,13 @@ async def read_changes(
 
     ``repository`` has the snapshots of the first of them, if there are any. Raises StoreError.
     """
-    if scope.since is Since.LOOK:
-        scope = replace(scope, message_id=await last_look(reader, conversation_id))
-    span = await span_of(reader, leaf_id, scope)
-    source = await _source_of(reader, span, repository, now)
-    files = await source.changed_files(reader, span, directories)
-    seen = await seen_hunks(reader, conversation_id)
+    async with reading() as reader:
+        if scope.since is Since.LOOK:
+            scope = replace(scope, message_id=await last_look(reader, conversation_id))
+        span = await span_of(reader, leaf_id, scope)
+        seen = await seen_hunks(reader, conversation_id)
+    source = await _source_of(reading, span, repository, now)
+    files = await source.changed_files(reading, span, directories)
     return Changes(scope, leaf_id, directories[0], tuple(files), seen, source.caveat, source.kept, source)
 
 
@@ -166,12 +167,13 @@ async def _turn(reader: Reader, leaf_id: str, message_id: str | None) -> ChangeS
 
 
 async def _source_of(
-    reader: Reader, span: ChangeSpan, repository: SnapshotRepository | None, now: datetime
+    reading: Reading, span: ChangeSpan, repository: SnapshotRepository | None, now: datetime
 ) -> ChangeSource:
     """What knows best what was changed in a part of a branch: snapshots, for those of its turns that have them."""
     if repository is None:
         return ReportedChanges()
-    found = await turns.of_each(reader, span.leaf_id, span.after, span.until)
+    async with reading() as reader:
+        found = await turns.of_each(reader, span.leaf_id, span.after, span.until)
     late = sum(each.files is not None and each.files.late for each in found)
     kept = [
         files
@@ -183,7 +185,7 @@ async def _source_of(
     ]
     if not kept:
         return ReportedChanges(late=late)
-    beside = await alongside(reader, repository, kept, now)
+    beside = await alongside(reading, repository, (kept,), now)
     rest = {each.id for each in found} - {each.turn_id for each in kept}
     reported = ReportedChanges(rest) if rest else None
     return _KeptChanges(repository, kept, beside, reported, now, unkept=len(rest) - late, late=late)
@@ -240,15 +242,14 @@ class _KeptChanges:
         return " ".join(words)
 
     async def changed_files(
-        self, reader: Reader, span: ChangeSpan, directories: Sequence[str]
+        self, reading: Reading, span: ChangeSpan, directories: Sequence[str]
     ) -> Sequence[UnreadFile]:
-        """The files that were changed, by their paths. Raises SnapshotFailed."""
-        disk = FilesOnDisk((str(self._repository.root), *directories))
-        files: Sequence[UnreadFile] = await asyncio.to_thread(self._files, disk)
+        """The files that were changed, by their paths. Raises StoreError."""
+        files: Sequence[UnreadFile] = await asyncio.to_thread(self._files, directories)
         if self._reported is None:
             return files
         known = {file.path for file in files}
-        reported = await self._reported.changed_files(reader, span, directories)
+        reported = await self._reported.changed_files(reading, span, directories)
         self._reported_paths = {file.path for file in reported}
         return sorted(
             [*files, *(file for file in reported if file.path not in known)], key=lambda file: file.path
@@ -304,7 +305,8 @@ class _KeptChanges:
             entries, {path: why for path, why in found.left.items() if path in wanted}
         )
 
-    def _files(self, disk: FilesOnDisk) -> list[_KeptFile]:
+    def _files(self, directories: Sequence[str]) -> list[_KeptFile]:
+        disk = FilesOnDisk((str(self._repository.root), *directories))
         # What a snapshot lacks may have been there.
         lacking = {each.path for turn in self._kept for each in turn.left_out}
         return [

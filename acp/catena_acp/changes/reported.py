@@ -25,7 +25,7 @@ from catena_acp.protocol.files import FileAccess
 from catena_acp.spoken.blocks import Diff
 from catena_acp.spoken.call import Call
 from catena_store.conversations import messages
-from catena_store.database.database import Reader
+from catena_store.database.database import Reading
 from catena_store.records import Kind, Message
 from catena_store.snapshots.repository import work_tree
 
@@ -246,12 +246,14 @@ class ReportedChanges:
         return f"As the agent reported; {_WITHOUT_SHELL}"
 
     async def changed_files(
-        self, reader: Reader, span: ChangeSpan, directories: Sequence[str]
+        self, reading: Reading, span: ChangeSpan, directories: Sequence[str]
     ) -> Sequence[ReportedFile]:
         """The files that were changed in a part of a branch, by their paths. Raises StoreError."""
+        async with reading() as reader:
+            newest = await messages.newest_tools(reader, span.leaf_id, MOST_CALLS)
         rows = [
             row
-            for row in await messages.newest_tools(reader, span.leaf_id, MOST_CALLS)
+            for row in newest
             if row.depth > span.after and (self._turns is None or row.turn_id in self._turns)
         ]
         self._directory = directories[0]

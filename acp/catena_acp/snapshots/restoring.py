@@ -16,7 +16,7 @@ from functools import cached_property
 from catena_acp.errors import FilesNotKept
 from catena_store import ancestry
 from catena_store.conversations import messages
-from catena_store.database.database import Database, Reader
+from catena_store.database.database import Database, Reader, Reading
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import to_milliseconds
 from catena_store.records import Owner
@@ -187,11 +187,7 @@ async def plan_restore(
         left = None if left is None else await turns.in_order(reader, left)
         entered = await turns.of_span(reader, message_id, deepest, None)
         stayed = () if place in stand else await _stayed(reader, repository, place, message_id)
-        beside = {
-            **await alongside(reader, repository, stayed, now),
-            **await alongside(reader, repository, left or (), now),
-            **await alongside(reader, repository, entered or (), now),
-        }
+    beside = await alongside(db.read, repository, (stayed, left or (), entered or ()), now)
     if left is None or entered is None or not _all_in(repository, (*left, *entered)):
         raise FilesNotKept(_NOT_KEPT)
     if any(each.turn_id in cut and each.before != each.after for each in (*left, *entered)):
@@ -240,7 +236,7 @@ async def plan_return(
             # Turns that were not kept changed files as anybody else did.
             after += [each.files for each in found if each.files and _is_whole(repository, each.files)]
         after = await turns.in_order(reader, after)
-        beside = await alongside(reader, repository, after, now)
+    beside = await alongside(db.read, repository, (after,), now)
     act = turns.TurnFiles("", str(repository.root), then, since)
     stands = tuple(stood_then)
     return await asyncio.to_thread(
@@ -249,19 +245,30 @@ async def plan_return(
 
 
 async def alongside(
-    reader: Reader, repository: SnapshotRepository, kept: Sequence[turns.TurnFiles], now: datetime
+    reading: Reading,
+    repository: SnapshotRepository,
+    kept: Iterable[Sequence[turns.TurnFiles]],
+    now: datetime,
 ) -> Alongside:
-    """The times within turns in which another agent or Catena changed files of the same root, whoever's it is."""
-    if not kept:
+    """The times within turns in which another agent or Catena changed files of the same root, whoever's it is.
+
+    Of turns that are ``kept`` together, none is another's. Waits for disks, in no transaction.
+    """
+    asked = [[each.turn_id for each in together] for together in kept if together]
+    root, alive_since = str(repository.root), to_milliseconds(now - _SILENCE)
+    if not asked:
         return {}
-    ids, root = [each.turn_id for each in kept], str(repository.root)
-    alive_since = to_milliseconds(now - _SILENCE)
-    unkept = await turns.unkept_beside(reader, ids, root, alive_since)
+    async with reading() as reader:
+        unkept = [await turns.unkept_beside(reader, ids, root, alive_since) for ids in asked]
     # Only of these: a directory may be on a disk that does not answer.
-    directories = {each for _, worked_in in unkept for each in worked_in}
+    directories = {each for beside in unkept for _, worked_in in beside for each in worked_in}
     near = await asyncio.to_thread(reaching, directories, repository.root)
-    others = [turn for turn, worked_in in unkept if not worked_in.isdisjoint(near)]
-    return await turns.shared_times(reader, ids, root, others, alive_since)
+    shared: dict[str, Sequence[tuple[str, str | None, Why]]] = {}
+    async with reading() as reader:
+        for ids, beside in zip(asked, unkept, strict=True):
+            others = [turn for turn, worked_in in beside if not worked_in.isdisjoint(near)]
+            shared |= await turns.shared_times(reader, ids, root, others, alive_since)
+    return shared
 
 
 def paired(

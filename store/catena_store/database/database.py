@@ -1,7 +1,8 @@
 """The open store: its connections, the transactions on them, its health, and repair where a transaction needs it.
 
-A transaction is an ``async with`` that has the connection for itself, so it must neither wait for a person or an agent
-nor open another transaction. Leaving the block commits; an exception, also a cancellation, rolls back.
+A transaction is an ``async with`` that has the connection for itself, so it must neither wait for a person, an agent or
+a work tree's disk, nor open another transaction. Leaving the block commits; an exception, also a cancellation, rolls
+back.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -48,10 +49,11 @@ from catena_store.errors import (
 )
 from catena_store.ids import to_milliseconds, utc_now
 
-__all__ = ["Database", "Health", "Reader", "Writer", "check", "data_directory", "default_path"]
+__all__ = ["Database", "Health", "Reader", "Reading", "Writer", "check", "data_directory", "default_path"]
 
 T = TypeVar("T")
 Parameters = Sequence[object]
+Reading = Callable[[], AbstractAsyncContextManager["Reader"]]  # begins a transaction to read in
 
 _OLDEST_SQLITE = (3, 37)  # the first that keeps to the types of a table's columns
 _BUSY_SECONDS = 5.0

@@ -28,16 +28,15 @@ class ConversationChanges:
         if snapshots is not None:
             await snapshots.caught_up()
             repository = await asyncio.to_thread(snapshots.repository, conversation.record.cwd)
-        async with conversation.services.db.read_concurrently() as reader:
-            return await read_changes(
-                reader,
-                conversation.id,
-                leaf_id,
-                scope,
-                directories,
-                repository,
-                now=conversation.services.clock(),
-            )
+        return await read_changes(
+            conversation.services.db.read_concurrently,
+            conversation.id,
+            leaf_id,
+            scope,
+            directories,
+            repository,
+            now=conversation.services.clock(),
+        )
 
     async def files(self, leaf_id: str | None) -> tuple[FileTouched, ...]:
         """The files of a branch: those that calls tell of, latest first, then the others. Raises StoreError."""

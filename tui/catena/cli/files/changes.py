@@ -65,16 +65,19 @@ def print_changes(named: str, *, turn: str | None, json: bool, patch: bool) -> i
 
 
 async def _read(named: str, turn: str | None) -> _Found:
-    async with Database.open(default_path()) as db, db.read() as reader:
-        conversation = await conversations.find(reader, named)
-        leaf = await places.of(reader, conversation.id)
-        asked = (
-            _Asked(leaf, ChangeScope()) if turn is None else await _turn(reader, conversation.id, leaf, turn)
-        )
-        further = await conversations.further_directories(reader, conversation.id)
+    async with Database.open(default_path()) as db:
+        async with db.read() as reader:
+            conversation = await conversations.find(reader, named)
+            leaf = await places.of(reader, conversation.id)
+            asked = (
+                _Asked(leaf, ChangeScope())
+                if turn is None
+                else await _turn(reader, conversation.id, leaf, turn)
+            )
+            further = await conversations.further_directories(reader, conversation.id)
         snapshots = existing(db.path, conversation.cwd)
         changes = await read_changes(
-            reader,
+            db.read,
             conversation.id,
             asked.leaf,
             asked.scope,
