@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +16,13 @@ from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
 from catena_acp.conversation.prompts import overdue
+from catena_acp.port.session_events import SessionOpened
+from catena_acp.protocol.connection import Connection
+from catena_store.chains import agents
 from catena_store.errors import StoreBusy, StoreFull
 from catena_store.records import Kind, Message
 from support.clients.protocol import until
-from support.conversations.rehearsed import Desk, World
+from support.conversations.rehearsed import Desk, World, open_window
 from support.storage.full_disk import full_disk
 
 LATE = "Something occurred to me between turns."
@@ -148,3 +153,42 @@ async def test_s05_what_is_said_behind_a_turn_whose_end_the_disk_refused_stands_
         rows = await desk.branch()
         assert rows[-1].id == late.id
         assert any("two" in row.text for row in rows if row.kind is Kind.AGENT)
+
+
+@pytest.mark.parametrize("asked_by", ["prompt", "aside"])
+async def test_s05_a_fork_whose_source_said_what_a_full_disk_refuses_is_not_left_open(
+    world: World, monkeypatch: pytest.MonkeyPatch, asked_by: str
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", NEVER)
+    fork_session, made = Connection.fork_session, list[str]()
+    async with world.client("--no-titles") as desk:
+        with contextlib.ExitStack() as until_then:
+
+            async def forked(self: Connection, *arguments: Any) -> SessionOpened:
+                opened = await fork_session(self, *arguments)
+                made.append(opened.session_id)
+                refused = until_then.enter_context(full_disk(desk.db))
+                world.cue("later")
+                await until(lambda: bool(refused))
+                return opened
+
+            await desk.say("say one; between cue later")
+            version = desk.window.session.agent_version
+            async with desk.db.write() as tx:
+                await agents.set_ability(tx, "catena-rehearsal", version, "fork_at", "ignored")
+            leaf = (await desk.stored_window()).leaf_id
+            monkeypatch.setattr(Connection, "fork_session", forked)
+            if asked_by == "aside":
+                aside = await desk.conversation.asides.begin(desk.window)
+                async for _ in aside.ask("why?"):
+                    pass
+            else:
+                window_id = await open_window(desk.db, desk.conversation.id, leaf)
+                branch = Desk(desk.db, desk.conversations, desk.conversation, window_id)
+                desk.conversation.subscribe(branch.hear)
+                await branch.window.say("say two")
+                await until(lambda: bool(made))
+                await branch.window.wait_idle()
+        (fork,) = made
+        closed = [request["session"] for request in world.requests("session/close")]
+        assert fork in closed

@@ -371,13 +371,14 @@ class SendContext:
         pointers = _pointers(source, at[0] if at else None)
         opened, history = await self.sessions.open_fork(agent, opened, place, pointers)
         cause = Cause.FORK_AT if at else Cause.FORK
-        # What came before the fork was answered may be in it: the source has moved then.
-        await self.sessions.settle(source.id)
-        async with _closed_without_link(agent, opened), self.tenure.write() as tx:
-            now = await links.get(tx, source.id)
-            moved = at is None and (now is None or now.version != source.version)
-            if not moved:
-                link = await self._add(tx, opened.session_id, cause, window_id, pointers)
+        async with _closed_without_link(agent, opened):
+            # What came before the fork was answered may be in it: the source has moved then.
+            await self.sessions.settle(source.id)
+            async with self.tenure.write() as tx:
+                now = await links.get(tx, source.id)
+                moved = at is None and (now is None or now.version != source.version)
+                if not moved:
+                    link = await self._add(tx, opened.session_id, cause, window_id, pointers)
         if moved:
             await agent.close_session(opened.session_id)
             return None

@@ -167,9 +167,9 @@ class AsideSessionOpener:
     async def _kept_fork(
         self, agent: AgentPort, opened: SessionOpened, source: Link, *, at_turn: bool
     ) -> Link | None:
-        # What came before the fork was answered may be in it: the source has moved then.
-        await self._context.sessions.settle(source.id)
         try:
+            # What came before the fork was answered may be in it: the source has moved then.
+            await self._context.sessions.settle(source.id)
             async with self._context.tenure.write() as tx:
                 now = await links.get(tx, source.id)
                 moved = not at_turn and (now is None or now.version != source.version)
