@@ -41,12 +41,17 @@ async def last_logouts(r: Reader) -> dict[Account, int]:
 
 async def untouched_since_logout(r: Reader, conversation_id: str, *, agent: str, profile: str) -> bool:
     """True where nothing was said or cleared in the conversation after the last logout from the account."""
+    # Each is read from the newest row on; of both in one condition every row of the conversation would be.
+    newest = (
+        "coalesce((SELECT id FROM message INDEXED BY {index} WHERE conversation_id = c.id AND {which}"
+        " AND state <> 'refused' ORDER BY id DESC LIMIT 1), 0)"
+    )
     row = await r.one(
-        """
+        f"""
         SELECT a.learnt_at > coalesce(
                    (SELECT created_at FROM message
-                     WHERE id = (SELECT max(id) FROM message
-                                  WHERE conversation_id = c.id AND (kind = 'user' OR barrier) AND state <> 'refused')),
+                     WHERE id = max({newest.format(index="message_conversation", which="kind = 'user'")},
+                                    {newest.format(index="message_barrier", which="barrier")})),
                    c.created_at)
           FROM ability a CROSS JOIN conversation c ON c.id = ?1
          WHERE a.agent_name = ?2 AND a.agent_version = '' AND a.name = ?3
