@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os.path
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from catena_acp.changes.reading import ChangeScope, read_changes
-from catena_acp.snapshots import restoring
 from catena_acp.snapshots.restoring import plan_restore, plan_return
 from catena_store.chains import environments
 from catena_store.conversations import conversations
 from catena_store.records import TurnEnvironment
-from catena_store.snapshots.repository import reaching
 from catena_store.snapshots.restoring import Why
 from support.storage.written_files import WrittenFiles, written_files
 
@@ -84,7 +83,7 @@ async def test_g04_what_changed_before_a_late_start_of_another_turn_was_kept_may
     assert await conflicts(files, "prompt1") == {"mine": None, "theirs": Why.AT_WORK_TOO}
 
 
-@pytest.mark.parametrize("asks", ["plan", "plan of a return", "changes"])
+@pytest.mark.parametrize("asks", ["plan", "plan of a return", "changes", "blame"])
 async def test_g04_the_store_is_free_while_a_directory_of_a_turn_at_the_same_time_is_on_a_disk_that_does_not_answer(
     files: WrittenFiles, monkeypatch: pytest.MonkeyPatch, asks: str
 ) -> None:
@@ -96,16 +95,20 @@ async def test_g04_the_store_is_free_while_a_directory_of_a_turn_at_the_same_tim
     await files.end(ours)
     asked, answers = threading.Event(), threading.Event()
 
-    def dead(directories: Iterable[str], root: Path) -> list[str]:
-        asked.set()
-        answers.wait(30)
-        return reaching(directories, root)
+    def dead(path: str, *, strict: bool = False) -> str:
+        if str(path) == str(files.root.parent / "dead"):
+            asked.set()
+            answers.wait(30)
+        return realpath(path, strict=strict)
 
-    monkeypatch.setattr(restoring, "reaching", dead)
+    realpath = os.path.realpath
+    monkeypatch.setattr(os.path, "realpath", dead)
 
     async def read() -> object:
         if asks == "plan":
             return await conflicts(files, "prompt1")
+        if asks == "blame":
+            return await files.blame("mine")
         if asks == "changes":
             return await read_changes(
                 files.db.read,
@@ -132,8 +135,11 @@ async def test_g04_the_store_is_free_while_a_directory_of_a_turn_at_the_same_tim
     reading = asyncio.create_task(read())
     try:
         await asyncio.to_thread(asked.wait, 30)
-        async with asyncio.timeout(5), files.db.write() as tx:
-            await conversations.set_title(tx, "garden", "Meanwhile")
+        async with asyncio.timeout(5):
+            async with files.db.write() as tx:
+                await conversations.set_title(tx, "garden", "Meanwhile")
+            async with files.db.read_concurrently() as reader:
+                assert await conversations.get(reader, "garden")
         assert not reading.done()
     finally:
         answers.set()

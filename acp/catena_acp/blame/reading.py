@@ -67,7 +67,13 @@ async def blame(db: Database, path: Path, now: datetime) -> BlamedFile:
         content = await asyncio.to_thread(_content, path)
         path = await asyncio.to_thread(path.resolve)
         async with db.read_concurrently() as reader:
-            return await _blame(reader, db.path, path, content, now, lambda: not stopped.is_set())
+            around = [root for root in await turns.roots(reader) if path.is_relative_to(root)]
+            every = await turns.working_directories(reader)
+        root = max(around, key=len, default=None)
+        near = await asyncio.to_thread(_near, every, root, path)
+        async with db.read_concurrently() as reader:
+            known = await _turns(reader, root, near, now)
+            return await _blame(reader, db.path, path, content, known, lambda: not stopped.is_set())
     finally:
         stopped.set()
 
@@ -83,10 +89,9 @@ class _Turns:
 
 
 async def _blame(
-    reader: Reader, store: Path, path: Path, content: bytes, now: datetime, wanted: Callable[[], bool]
+    reader: Reader, store: Path, path: Path, content: bytes, known: _Turns, wanted: Callable[[], bool]
 ) -> BlamedFile:
     lines = _lines(content)
-    known = await _turns(reader, path, now)
     authors, paths = await asyncio.to_thread(_by_snapshots, store, path, content, len(lines), known, wanted)
     unproven = {at: author.perhaps for at, author in enumerate(authors) if author.perhaps}
     if unproven:
@@ -127,13 +132,9 @@ def _lines(content: bytes) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-async def _turns(reader: Reader, path: Path, now: datetime) -> _Turns:
+async def _turns(reader: Reader, root: str | None, near: Sequence[str], now: datetime) -> _Turns:
     """The turns that may have written a file: those of its root, and others that worked in or around it."""
     alive_since = to_milliseconds(now - _SILENCE)
-    around = [root for root in await turns.roots(reader) if path.is_relative_to(root)]
-    root = max(around, key=len, default=None)
-    every = await turns.working_directories(reader)
-    near = await asyncio.to_thread(_near, every, root, path)
     kept = await turns.of_root(reader, root, alive_since) if root else []
     others = await turns.not_kept(reader, root or "", near, alive_since)
     return _Turns(root, kept, others, await turns.moves(reader, root) if root else ())
