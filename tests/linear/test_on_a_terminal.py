@@ -307,6 +307,23 @@ def test_v03_what_was_typed_before_a_command_asked_answers_it_neither_and_a_sent
         assert terminal.status() == 0
 
 
+def test_v03_a_value_of_a_form_that_came_too_early_is_kept_nowhere(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("form\n")
+        terminal.wait_for("Answer: ")
+        answer(terminal, "1")
+        terminal.wait_for("Field 1 of ")
+        terminal.type("words of a secret\n")
+        terminal.wait_for("That came together with something else")
+        answer(terminal, "/cancel")
+        terminal.wait_for("the form still waits")
+        terminal.type("/draft\n")
+        terminal.wait_for("no draft")
+        terminal.type("/quit\n/quit\n")
+        terminal.status()
+
+
 def test_s04_what_is_pasted_is_one_prompt_and_answers_nothing(tmp_path: Path) -> None:
     with dumb(tmp_path, "--agent", "rehearsal") as terminal:
         terminal.wait_for("You 1: ")

@@ -283,6 +283,8 @@ class LinearClient:
             self._context.say("The agent is still working; /stop stops it.")
         except CommandRefused as refused:
             self._context.say(str(refused))
+        except BrokenPipeError:  # nobody listens any more
+            raise
         except Exception as error:  # one command that fails ends nothing else
             if needed and not isinstance(error, AgentError | ReadOnly):
                 raise

@@ -203,10 +203,11 @@ class LinearContext:
         else:
             self.say_early()
 
-    async def ask(self, marker: str) -> str | None:
+    async def ask(self, marker: str, *, keeps: bool = True) -> str | None:
         """The next line that is no command; None at the end of the input, or before a command that is done then.
 
         A command that only reads is done at once, and the question goes on behind it, as behind a line that is early.
+        An early sentence becomes the draft if it ``keeps``: a value of a form may be a secret.
         """
         asked_at = self.clock()
         while True:
@@ -220,7 +221,10 @@ class LinearContext:
             if not (name and (command := await self.known(name))):
                 if not self.is_early(line.arrived, asked_at):
                     return line.text
-                await self._keep_early(line.text)
+                if keeps:
+                    await self._keep_early(line.text)
+                else:
+                    self.say_early()
                 continue
             if command not in _READING:
                 self.input.put_back(line)

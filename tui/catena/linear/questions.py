@@ -336,7 +336,7 @@ class Questions:
             context.out.line(f"Field {number} of {len(fields)}: {title}{needed}")
             context.out.lines(about_field(field, theirs=rows.set_in))
             while True:
-                line = await context.ask(rows.set_in(f"{title}: "))
+                line = await context.ask(rows.set_in(f"{title}: "), keeps=False)
                 if line is None or line.strip() == "/cancel":  # a command of another name comes next
                     return None
                 checked = check(field, given_input(field, line.strip()))
