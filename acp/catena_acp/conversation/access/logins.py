@@ -1,8 +1,8 @@
 """Logging in to a conversation's agent and out of it.
 
 A login changes nothing of the chain: the next prompt finds the sessions that it would have found before. Logging out,
-here or in another process, makes a barrier in every window of this client that talks to the account, so that whoever
-logs in next is told nothing of what stands above it. Until a window has its barrier, no prompt goes out from below it.
+here or in another process, makes a barrier in every open window of this client that talks to the account, so that
+whoever logs in next is told nothing of what stands above it. Until such a window has it, no prompt goes out there.
 """
 
 from __future__ import annotations
