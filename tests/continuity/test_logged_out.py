@@ -350,6 +350,7 @@ async def test_m08_every_queued_prompt_goes_out_below_the_line_of_a_logout_elsew
 
         await barrier_in(desk, desk.window_id)
         await until(lambda: len(world.prompts()) == 3)
+        assert world.prompts()[2:] == [["say three"]]
 
 
 async def test_m08_a_logout_while_a_conversation_is_opened_refuses_one_prompt_at_most(

@@ -319,9 +319,10 @@ def test_v03_a_value_of_a_form_that_came_too_early_is_kept_nowhere(tmp_path: Pat
         answer(terminal, "/cancel")
         terminal.wait_for("the form still waits")
         terminal.type("/draft\n")
-        terminal.wait_for("no draft")
+        terminal.wait_for("There is no draft.")
         terminal.type("/quit\n/quit\n")
         terminal.status()
+    assert "It is kept as a draft" not in terminal.seen
 
 
 def test_s04_what_is_pasted_is_one_prompt_and_answers_nothing(tmp_path: Path) -> None:

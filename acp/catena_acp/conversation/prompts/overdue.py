@@ -13,14 +13,12 @@ from typing import TypeVar
 
 from catena_acp.continuity.cancellation import with_retries
 from catena_acp.continuity.services import Tenure
-from catena_acp.continuity.turns.recorder import Recorder
+from catena_acp.continuity.turns.recorder import AGAIN_SECONDS, Recorder
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.schedule import WindowSchedule
 from catena_store.errors import Fenced, StoreError
 
 T = TypeVar("T")
-
-AGAIN_SECONDS = 1.0  # between tries while nothing else happens in the window
 
 
 @dataclass(frozen=True, slots=True)

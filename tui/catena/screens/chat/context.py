@@ -271,11 +271,10 @@ class ChatContext:
 
     def went_on(self, place: Place) -> bool:
         """True if the person has left a place or written there since, which is said: an act would take their keys."""
-        tab, part, text = self.place()
-        if not self.app.app_focus or (place[1] == "composer" and part in _TAKES_KEYS):
-            part = place[
-                1
-            ]  # they look at another window, and no part has the keys; or they gave them to none
+        (_, before, _), (tab, part, text) = place, self.place()
+        asked = before == "composer" and part in _TAKES_KEYS
+        if asked or not self.app.app_focus:  # who looks at another window has no part with the keys
+            part = before
         if gone := (tab, part, text) != place:
             self.say(WENT_ON)
         return gone
