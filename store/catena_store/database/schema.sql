@@ -110,6 +110,8 @@ CREATE INDEX turn_base_link ON turn (base_link_id) WHERE base_link_id IS NOT NUL
 CREATE INDEX turn_open ON turn (conversation_id) WHERE stop_reason IS NULL;
 CREATE INDEX turn_open_link ON turn (link_id) WHERE stop_reason IS NULL;
 CREATE INDEX turn_link ON turn (link_id, prompt_id);
+-- By when they were at work; those that are under way come first.
+CREATE INDEX turn_time ON turn (ended_at, started_at);
 
 CREATE TABLE link (
     id              TEXT PRIMARY KEY,

@@ -266,8 +266,12 @@ _ENDED = """
 _HEARD = "(SELECT max(created_at) FROM message WHERE turn_id = t.id AND kind <> 'notice')"
 
 
+# Of `t`, those that may have been at work between the times ?3 and ?4.
+_AT_WORK = "t.started_at <= ?4 AND (t.ended_at IS NULL OR t.ended_at >= ?3)"
+
+
 async def of_root(
-    r: Reader, root: str, alive_since: int, *, within: tuple[int, int] = (0, _FAR)
+    r: Reader, root: str, alive_since: int, *, within: tuple[int, int] | None = None
 ) -> list[DirectoryTurn]:
     """The turns that snapshots of a root were made around, in the order in which they began.
 
@@ -275,10 +279,14 @@ async def of_root(
     """
     found = await r.all(
         f"SELECT t.id, t.started_at, {_ENDED.format(alive_at='f.alive_at', heard=_HEARD)},"
-        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late, f.lacked"
-        " FROM turn_files f INDEXED BY turn_files_root CROSS JOIN turn t ON t.id = f.turn_id"
-        " WHERE f.root = ?2 AND t.started_at <= ?4 AND (t.ended_at IS NULL OR t.ended_at >= ?3) ORDER BY t.rowid",
-        (alive_since, root, *within),
+        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late, f.lacked FROM "
+        + (
+            "turn t INDEXED BY turn_time CROSS JOIN turn_files f ON f.turn_id = t.id"
+            if within
+            else "turn_files f INDEXED BY turn_files_root CROSS JOIN turn t ON t.id = f.turn_id"
+        )
+        + f" WHERE f.root = ?2 AND {_AT_WORK} ORDER BY t.rowid",
+        (alive_since, root, *(within or (0, _FAR))),
     )
     return [DirectoryTurn(id, began, ended, _turn_files(row)) for id, began, ended, *row in found]
 
@@ -298,8 +306,8 @@ async def unkept_beside(
                  WHERE s.turn_id = t.id AND each.type = 'text'
             )
         )
-          FROM turn t CROSS JOIN link l ON l.id = t.link_id
-         WHERE t.started_at <= ?4 AND (t.ended_at IS NULL OR t.ended_at >= ?3) AND t.stop_reason IS NOT 'not_sent'
+          FROM turn t INDEXED BY turn_time CROSS JOIN link l ON l.id = t.link_id
+         WHERE {_AT_WORK} AND t.stop_reason IS NOT 'not_sent'
            AND NOT EXISTS (SELECT 1 FROM turn_files f WHERE f.turn_id = t.id AND f.root = ?2)
          ORDER BY t.rowid
         """,

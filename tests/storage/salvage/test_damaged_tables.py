@@ -61,6 +61,7 @@ INDEXES = (
     "message_open",
     "turn_conversation",
     "turn_open_link",
+    "turn_time",
     "link_session",
     "link_conversation",
     "conversation_updated",
