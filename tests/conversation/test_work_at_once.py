@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import os.path
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import pytest
 
 from catena_acp.changes.reading import ChangeScope, read_changes
-from catena_acp.snapshots.restoring import plan_restore, plan_return
+from catena_acp.snapshots import restoring
+from catena_acp.snapshots.restoring import RestoreNote, carry_out, plan_restore, plan_return
 from catena_store.chains import environments
 from catena_store.conversations import conversations
 from catena_store.records import TurnEnvironment
-from catena_store.snapshots.restoring import Why
+from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.restoring import RestoreStep, Why, restore
 from support.storage.written_files import WrittenFiles, written_files
 
 
@@ -81,6 +83,42 @@ async def test_g04_what_changed_before_a_late_start_of_another_turn_was_kept_may
     async with files.db.write() as tx:
         await tx.run("UPDATE turn_files SET late = 1 WHERE turn_id = ?", (theirs,))
     assert await conflicts(files, "prompt1") == {"mine": None, "theirs": Why.AT_WORK_TOO}
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "is_its"),
+    [("ends", True), ("ended, and its end is being kept", True), ("ended, and its end was kept", False)],
+)
+async def test_g04_what_was_restored_before_the_end_of_a_turn_was_kept_is_not_that_turn_s(
+    files: WrittenFiles, monkeypatch: pytest.MonkeyPatch, meanwhile: str, is_its: bool
+) -> None:
+    moved, go_on = threading.Event(), threading.Event()
+
+    def long(repository: SnapshotRepository, steps: Iterable[RestoreStep]) -> list[RestoreStep]:
+        left = restore(repository, steps)
+        moved.set()
+        assert go_on.wait(30)
+        return left
+
+    monkeypatch.setattr(restoring, "restore", long)
+    await files.turn("shop", ("old", "old\n"))
+    await files.conversation("garden")
+    ours = await files.begin("garden")
+    (files / "mine").write_text("mine\n")
+    plan = await plan_restore(files.db, files.repository, ("prompt1",), None, day=1, now=files.clock())
+    if meanwhile != "ends":
+        await files.end(ours, kept="was" in meanwhile)
+    files.clock.forward()
+    restoring_it = asyncio.create_task(carry_out(files.db, plan, plan.free, RestoreNote("note", "shop")))
+    await asyncio.to_thread(moved.wait, 30)
+    if meanwhile == "ends":
+        await files.end(ours)
+    files.clock.forward()
+    go_on.set()
+    assert await restoring_it == []
+    if "being" in meanwhile:
+        await files.keep_end(ours)
+    assert await conflicts(files, "prompt2") == {"mine": None} | ({"old": Why.MOVED} if is_its else {})
 
 
 @pytest.mark.parametrize("asks", ["plan", "plan of a return", "changes", "blame"])

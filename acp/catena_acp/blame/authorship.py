@@ -152,9 +152,9 @@ def timeline(
     """
     building = _Building(lost)
     events = sorted(chain(_events(_in_order(kept)), _events(others)), key=lambda event: event[:3])
-    waiting = sorted(moves, key=lambda move: move.at, reverse=True)
+    waiting = sorted(moves, key=lambda move: move.ended, reverse=True)
     for event in events:
-        while waiting and waiting[-1].at < event.time:
+        while waiting and waiting[-1].ended < event.time:
             building.move(waiting.pop())
         building.take(event)
     while waiting:

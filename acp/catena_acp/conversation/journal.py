@@ -13,6 +13,7 @@ from catena_store import places
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
+from catena_store.ids import to_milliseconds
 from catena_store.records import ConversationRecord, WindowRecord
 from catena_store.snapshots import files_place, unfinished
 from catena_store.snapshots.files_place import FilesPlace
@@ -85,6 +86,7 @@ async def files_moved(
     before: dict[str, Any] = {
         "root": files.root,
         "tree": files.before,
+        "began_at": to_milliseconds(files.began_at),
         "moved_at": tx.now(),
         "stood": stood,
     }

@@ -18,7 +18,7 @@ from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.database.database import Database, Reader, Reading
 from catena_store.errors import SnapshotFailed
-from catena_store.ids import to_milliseconds
+from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import Owner
 from catena_store.snapshots import files_place, turns, unfinished
 from catena_store.snapshots.files_place import FilesPlace
@@ -109,6 +109,7 @@ class FilesMoved:
     done: tuple[RestoreStep, ...]
     left: tuple[RestoreStep, ...]  # someone else's change was in the way
     stands: tuple[str, ...]  # the rows at which they stand now
+    began_at: datetime
     only: tuple[str, ...] = ()  # it was about these paths alone: where files stand is as before
 
 
@@ -346,6 +347,7 @@ async def bring(
 
     after = await asyncio.to_thread(kept, free)
     async with db.write() as tx:
+        began_at = from_milliseconds(tx.now())
         await unfinished.begin(
             tx,
             note.id,
@@ -367,7 +369,15 @@ async def bring(
         after = await asyncio.to_thread(kept, done)
     stayed = tuple(step for step in plan.steps if step.conflict is not None and step not in steps)
     return FilesMoved(
-        note.id, str(repository.root), plan.now, after, done, (*refused, *stayed), plan.stands, plan.only
+        note.id,
+        str(repository.root),
+        plan.now,
+        after,
+        done,
+        (*refused, *stayed),
+        plan.stands,
+        began_at,
+        plan.only,
     )
 
 
@@ -391,7 +401,9 @@ async def carry_out(
     moved = await bring(db, plan, steps, note)
     async with db.write() as tx:
         await unfinished.end(tx, note.id)
-        await journal.note_files(tx, note.conversation_id, moved.root, moved.before, moved.after)
+        await journal.note_files(
+            tx, note.conversation_id, moved.root, moved.before, moved.after, moved.began_at
+        )
         if note.stands is not None:
             await files_place.move(tx, note.stands)
             await files_place.leave_open(tx, note.stands.conversation_id)

@@ -487,7 +487,8 @@ CREATE TABLE turn_files (
     certain   TEXT,
     late      INTEGER NOT NULL DEFAULT 0,
     lacked    TEXT,
-    left_open INTEGER NOT NULL DEFAULT 0
+    left_open INTEGER NOT NULL DEFAULT 0,
+    kept_at   INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX turn_files_root ON turn_files (root);
 CREATE INDEX turn_files_open ON turn_files (root) WHERE after IS NULL;

@@ -21,6 +21,7 @@ _WITH_LEFT_OUT = (
     "(SELECT json_group_array(json(value)) FROM"
     " (SELECT value FROM json_each(left_out) UNION SELECT value FROM json_each(?)))"
 )
+_FILES = "f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late, f.lacked, f.kept_at"
 _LEASE = ", ".join(f"l.{column}" for column in rows.LEASE.split(", "))
 
 
@@ -40,6 +41,7 @@ class TurnFiles:
     certain: str | None = None
     late: bool = False
     lacked: frozenset[str] | None = None  # paths that its start lacks; None where that was not noted
+    kept_at: int | None = None  # when its end was kept, in milliseconds; None where that was not noted
 
     @property
     def unkept(self) -> set[str]:
@@ -70,9 +72,10 @@ class DirectoryTurn:
 
 @dataclass(frozen=True, slots=True)
 class FilesMove:
-    """A change of files by Catena itself: trees of before and after it. Its time is milliseconds."""
+    """A change of files by Catena itself: trees of before and after it. Its times are milliseconds."""
 
-    at: int
+    began: int
+    ended: int
     before: str
     after: str
 
@@ -97,8 +100,9 @@ async def begin(
 async def end(tx: Writer, turn_id: str, tree: str, left_out: Sequence[LeftOutFile]) -> None:
     """Note the tree of a turn's end, and what it lacks; nothing where the start was not kept."""
     await tx.run(
-        f"UPDATE turn_files SET after = ?, certain = NULL, left_out = {_WITH_LEFT_OUT} WHERE turn_id = ?",
-        (tree, _lacking(left_out), turn_id),
+        f"UPDATE turn_files SET after = ?, certain = NULL, kept_at = ?, left_out = {_WITH_LEFT_OUT}"
+        " WHERE turn_id = ?",
+        (tree, tx.now(), _lacking(left_out), turn_id),
     )
 
 
@@ -107,9 +111,9 @@ async def end_later(
 ) -> None:
     """Note a tree that was taken after a turn as that of its end, unless it has one."""
     await tx.run(
-        f"UPDATE turn_files SET after = ?, certain = ?, left_out = {_WITH_LEFT_OUT}"
+        f"UPDATE turn_files SET after = ?, certain = ?, kept_at = ?, left_out = {_WITH_LEFT_OUT}"
         " WHERE turn_id = ? AND after IS NULL",
-        (tree, certain, _lacking(left_out), turn_id),
+        (tree, certain, tx.now(), _lacking(left_out), turn_id),
     )
 
 
@@ -146,8 +150,7 @@ async def cut_off(r: Reader, root: str | None = None, conversation_id: str | Non
 async def of_turns(r: Reader, turn_ids: Iterable[str]) -> dict[str, TurnFiles]:
     """The trees of turns, by turn; of those that have any."""
     found = await r.all(
-        "SELECT turn_id, root, before, after, left_out, certain, late, lacked FROM turn_files"
-        " WHERE turn_id IN (SELECT value FROM json_each(?))",
+        f"SELECT {_FILES} FROM turn_files f WHERE f.turn_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(turn_ids)),),
     )
     return {row[0]: _turn_files(row) for row in found}
@@ -168,7 +171,7 @@ async def of_each(r: Reader, leaf: str | None, after: int, until: int | None) ->
     Those that ended without a row before their prompt was sent again are among them.
     """
     found = await r.all(
-        """
+        f"""
         WITH RECURSIVE branch (id, parent_id, turn_id, depth) AS (
             SELECT m.id, m.parent_id, m.turn_id, m.depth FROM message m WHERE m.uid = ?1
             UNION ALL
@@ -183,8 +186,7 @@ async def of_each(r: Reader, leaf: str | None, after: int, until: int | None) ->
                  WHERE t.stop_reason IS NOT 'not_sent'
             ) GROUP BY turn_id
         )
-        SELECT t.id, t.ended_at IS NULL, f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late,
-               f.lacked
+        SELECT t.id, t.ended_at IS NULL, {_FILES}
           FROM of_turn o CROSS JOIN turn t ON t.id = o.turn_id LEFT JOIN turn_files f ON f.turn_id = t.id
          ORDER BY o.depth, t.rowid
         """,
@@ -279,7 +281,7 @@ async def of_root(
     """
     found = await r.all(
         f"SELECT t.id, t.started_at, {_ENDED.format(alive_at='f.alive_at', heard=_HEARD)},"
-        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late, f.lacked FROM "
+        f" {_FILES} FROM "
         + (
             "turn t INDEXED BY turn_time CROSS JOIN turn_files f ON f.turn_id = t.id"
             if within
@@ -345,9 +347,16 @@ async def shared_times(
     moved = await moves(r, root)
     for turn in near:
         for move in moved:
-            if turn.id in asked and turn.began < move.at <= (_FAR if turn.ended is None else turn.ended):
+            if turn.id in asked and turn.began < move.ended and move.began < _kept_until(turn):
                 shared.setdefault(turn.id, []).append((move.before, move.after, Why.MOVED))
     return shared
+
+
+def _kept_until(turn: DirectoryTurn) -> int:
+    """When the end of a turn was kept, which is a while after the turn: all that changed until then is in it."""
+    if turn.ended is None or turn.files is None or turn.files.after is None:
+        return _FAR
+    return max(turn.ended, turn.files.kept_at or 0)
 
 
 async def _time_of(r: Reader, turn_ids: Iterable[str]) -> tuple[int, int]:
@@ -364,16 +373,19 @@ async def moves(r: Reader, root: str) -> list[FilesMove]:
     """The newest change of files by each act in a root, as far as these can be undone or done again."""
     found = await r.all(
         """
-        SELECT max(json_extract(before, '$.files.moved_at'), json_extract(after, '$.files.moved_at')) AS moved_at,
-               json_extract(before, '$.files.tree'), json_extract(after, '$.files.tree'), undone
-          FROM journal WHERE json_extract(before, '$.files.root') = ?1 AND json_extract(after, '$.files.root') = ?1
+        SELECT coalesce(newest ->> '$.began_at', newest ->> '$.moved_at'), newest ->> '$.moved_at' AS moved_at,
+               before ->> '$.tree', after ->> '$.tree', undone
+          FROM (SELECT id, undone, before -> '$.files' AS before, after -> '$.files' AS after,
+                       iif(before ->> '$.files.moved_at' > after ->> '$.files.moved_at', before, after) -> '$.files'
+                       AS newest FROM journal
+                 WHERE before ->> '$.files.root' = ?1 AND after ->> '$.files.root' = ?1)
          ORDER BY moved_at, id
         """,
         (root,),
     )
     return [
-        FilesMove(at, after, before) if undone else FilesMove(at, before, after)
-        for at, before, after, undone in found
+        FilesMove(began, ended, after, before) if undone else FilesMove(began, ended, before, after)
+        for began, ended, before, after, undone in found
     ]
 
 
@@ -433,7 +445,7 @@ def _lacking(left_out: Iterable[LeftOutFile]) -> str:
 
 
 def _turn_files(row: Sequence[Any]) -> TurnFiles:
-    id, root, before, after, left_out, certain, late, lacked = row
+    id, root, before, after, left_out, certain, late, lacked, kept_at = row
     return TurnFiles(
         id,
         root,
@@ -443,4 +455,5 @@ def _turn_files(row: Sequence[Any]) -> TurnFiles:
         certain,
         bool(late),
         None if lacked is None else frozenset(json.loads(lacked)),
+        kept_at,
     )

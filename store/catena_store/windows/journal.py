@@ -4,8 +4,8 @@ An act belongs to one window, or to none where it was done in the history. ``bef
 of what the act changed:
 
 * ``conversation_id`` and ``leaf_id``: what its window shows,
-* ``files``: a directory (``root``) and its files as a tree, where these went along, when they did (``moved_at``), and
-  the leaves where they ``stood``; where ``only`` some paths were restored, these,
+* ``files``: a directory (``root``) and its files as a tree, where these went along, from when (``began_at``) until when
+  (``moved_at``), and the leaves where they ``stood``; where ``only`` some paths were restored, these,
 * ``windows``: those of the windows that it opened or closed which are open,
 * ``agent`` and ``profile``, ``cwd``, ``title``, ``archived``, ``deleted``: of the conversation,
 * ``conversations``: the same and ``pinned``, by conversation, of an act on any number of them.
@@ -23,7 +23,7 @@ from typing import Any
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
-from catena_store.ids import from_milliseconds
+from catena_store.ids import from_milliseconds, to_milliseconds
 
 _COLUMNS = "j.id, j.workspace_id, j.window_id, j.conversation_id, j.act, j.before, j.after, j.undone, j.at"
 # ?1 is the window, ?2 the workspace. An act on a closed tab can be undone from any tab of the workspace, but not an act
@@ -116,9 +116,11 @@ async def record(
     )
 
 
-async def note_files(tx: Writer, conversation_id: str, root: str, before: str, after: str) -> None:
+async def note_files(
+    tx: Writer, conversation_id: str, root: str, before: str, after: str, began_at: datetime
+) -> None:
     """Note that files went along with no window: nothing undoes that, but it tells whose changes they are not."""
-    files = {"root": root, "tree": before, "moved_at": tx.now()}
+    files = {"root": root, "tree": before, "began_at": to_milliseconds(began_at), "moved_at": tx.now()}
     await record(
         tx,
         workspace_id=None,

@@ -1,4 +1,4 @@
-"""Which turns were at work in the time of others: what a plan of files reads of them."""
+"""What was at work in the time of turns, other turns and restores: what a plan of files reads of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from catena_store.database.database import Writer
 from catena_store.ids import to_milliseconds
 from catena_store.records import StopReason
 from catena_store.snapshots import turns as turn_files
+from catena_store.snapshots.turns import FilesMove
+from catena_store.windows import journal
+from catena_store.windows.journal import Act
 from support.storage.rows import START, Explained, a_turn, new_conversation, new_link, say, store
 
 _ROOT = "/home/ada/shop"
@@ -55,3 +58,38 @@ async def test_of_all_turns_that_ever_were_only_those_of_a_time_are_looked_at(tm
             "SEARCH t USING INDEX turn_time (ended_at>?)",
         }
         assert [step for step in read.steps if "turn_files_root" in step] == []
+
+
+async def test_g04_a_restore_that_was_undone_or_done_again_counts_by_its_latest_change_of_files(
+    tmp_path: Path,
+) -> None:
+    def at(tree: str, *times: int) -> dict[str, object]:
+        names = ("moved_at", "began_at")
+        return {"files": {"root": _ROOT, "tree": tree, **dict(zip(names, times, strict=False))}}
+
+    acts = [
+        (at("old", 20, 10), at("new", 20, 10), False),
+        (at("old", 30, 25), at("new", 50, 40), True),
+        (at("old", 70, 60), at("new", 50, 40), False),
+        (at("old", 80), at("new", 80), False),  # of an earlier version
+    ]
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        for before, after, undone in acts:
+            await journal.record(
+                tx,
+                workspace_id=None,
+                window_id=None,
+                conversation_id="c1",
+                act=Act.FILES,
+                before=before,
+                after=after,
+            )
+            await tx.run("UPDATE journal SET undone = ? WHERE id = last_insert_rowid()", (undone,))
+        assert await turn_files.moves(tx, _ROOT) == [
+            FilesMove(10, 20, "old", "new"),
+            FilesMove(40, 50, "new", "old"),
+            FilesMove(60, 70, "old", "new"),
+            FilesMove(80, 80, "old", "new"),
+        ]
+        assert await turn_files.moves(tx, "/elsewhere") == []

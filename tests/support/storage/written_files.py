@@ -71,9 +71,14 @@ class WrittenFiles:
             return
         async with self.db.write() as tx:
             await turns.end(tx, turn, stop_reason=StopReason.END_TURN)
-            if kept:
-                taken = self.repository.capture(day=1)
-                await kept_turns.end(tx, turn, taken.tree, taken.left_out)
+        if kept:
+            await self.keep_end(turn)
+
+    async def keep_end(self, turn: str) -> None:
+        """The files of its end are kept."""
+        taken = self.repository.capture(day=1)
+        async with self.db.write() as tx:
+            await kept_turns.end(tx, turn, taken.tree, taken.left_out)
 
     async def turn(self, conversation: str, *writes: tuple[str, str], kept: bool = True) -> str:
         """A turn that writes files as a whole; its id."""

@@ -346,12 +346,21 @@ async def move_behind_files(
                 leaf_id=move.leaf_id,
                 act=Act(move.act),
                 files=FilesMoved(
-                    begun.id, str(begun.root), begun.before, begun.after or "", begun.steps, (), leaves
+                    begun.id,
+                    str(begun.root),
+                    begun.before,
+                    begun.after or "",
+                    begun.steps,
+                    (),
+                    leaves,
+                    begun.begun_at,
                 ),
             )
             return move
     if begun.conversation_id is not None and begun.before and begun.after:
-        await journal.note_files(tx, begun.conversation_id, str(begun.root), begun.before, begun.after)
+        await journal.note_files(
+            tx, begun.conversation_id, str(begun.root), begun.before, begun.after, begun.begun_at
+        )
     if stands is not None:
         await files_place.move(tx, stands)
         if stands.window_id is None:
