@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass, field, replace
+from dataclasses import FrozenInstanceError, InitVar, dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ of_old_pythons = pytest.mark.skipif(
     sys.version_info >= (3, 13), reason="this Python compiles the methods of a class at once"
 )
 _DATACLASSES: Any = dataclasses
-_STEPS = ("_repr_fn", "_hash_fn", "_cmp_fn", "_frozen_get_del_attr")
+_STEPS = ("_init_fn", "_repr_fn", "_hash_fn", "_cmp_fn", "_frozen_get_del_attr")
 
 
 @pytest.fixture
@@ -116,9 +117,86 @@ def test_no_field_of_a_frozen_one_is_assigned_or_deleted() -> None:
     assert weight == Weight(2)
 
 
+def _made_in_every_way() -> list[type[Any]]:
+    @dataclass(frozen=True, slots=True)
+    class Empty:
+        pass
+
+    @dataclass(frozen=True, slots=True)
+    class Plain:
+        x: int
+        y: str = "y"
+        z: object = None
+
+    @dataclass(frozen=True)
+    class Below(Plain):
+        w: list[int] | None = None
+
+    @dataclass(frozen=True)
+    class Selfish:
+        self: int
+        x: int = 0
+
+    @dataclass(frozen=True)
+    class Fresh:
+        x: int
+        y: list[int] = field(default_factory=list)
+
+    @dataclass(frozen=True)
+    class Named:
+        x: int = field(kw_only=True)
+        y: int = 0
+
+    @dataclass(frozen=True)
+    class Fixed:
+        x: int
+        y: int = field(default=3, init=False)
+
+    @dataclass(frozen=True)
+    class Counted:
+        x: InitVar[int]
+        y: int = 0
+
+        def __post_init__(self, x: int) -> None:
+            object.__setattr__(self, "y", x + 1)
+
+    @dataclass
+    class Loose:
+        x: int
+        y: int = 0
+
+    return [Empty, Plain, Below, Selfish, Fresh, Named, Fixed, Counted, Loose]
+
+
+def test_they_are_made_and_refuse_what_they_are_given_as_those_of_the_library_do(
+    request: pytest.FixtureRequest,
+) -> None:
+    def told(kind: type[Any], *given: Any, **named: Any) -> str:
+        try:
+            return repr(kind(*given, **named))
+        except TypeError as error:
+            return str(error)
+
+    library = _made_in_every_way()
+    request.getfixturevalue("prepared")
+    for kind, known in zip(_made_in_every_way(), library, strict=True):
+        assert inspect.signature(kind) == inspect.signature(known)
+        assert kind.__init__.__annotations__ == known.__init__.__annotations__
+        assert kind.__init__.__qualname__ == known.__init__.__qualname__
+        for given in ((), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3, 4, 5)):
+            for named in ({}, {"x": 1}, {"y": 2}, {"x": 1, "y": 2}, {"nobody": 3}):
+                assert told(kind, *given, **named) == told(known, *given, **named)
+    with pytest.raises(TypeError, match="non-default argument 'y' follows default argument"):
+
+        @dataclass(frozen=True)
+        class Wrong:
+            x: int = 0
+            y: int  # type: ignore[misc]
+
+
 @of_old_pythons
 @pytest.mark.usefixtures("prepared")
-def test_only_how_it_is_made_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_does_more_than_to_keep_values_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     create: Callable[..., object] = _DATACLASSES._create_fn
 
@@ -132,8 +210,15 @@ def test_only_how_it_is_made_is_compiled(monkeypatch: pytest.MonkeyPatch) -> Non
     class Point:
         x: int
 
-    assert compiled == ["__init__"]
+    assert compiled == []
     assert Point(1) == Point(1)
+
+    @dataclass(frozen=True, slots=True)
+    class Points:
+        every: list[Point] = field(default_factory=list)
+
+    assert compiled == ["__init__"]
+    assert Points() == Points([])
 
 
 @of_old_pythons

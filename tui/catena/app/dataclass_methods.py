@@ -1,10 +1,11 @@
-"""Dataclasses whose methods need no compiler, but for ``__init__``.
+"""Dataclasses whose methods need no compiler.
 
 Up to Python 3.12 a frozen dataclass compiles six methods from text, one after the other, whenever its module is
-imported: with our 300 and those of what we import, that was a third of the CPU time of a ``catena run``. What five of
+imported: with our 400 and those of what we import, that was a third of the CPU time of a ``catena run``. What five of
 them do is the same for all classes but for the names of the fields, so that a closure over these names does it as well.
-Python 3.13 compiles all methods of a class at once; there, and wherever else the steps of ``dataclasses`` are not as
-they are known here, everything is done as it always is.
+An ``__init__`` that only keeps what it is given is compiled once for each number of fields, and gets the names of each
+class. Python 3.13 compiles all methods of a class at once; there, and wherever else the steps of ``dataclasses`` are
+not as they are known here, everything is done as it always is.
 """
 
 from __future__ import annotations
@@ -12,13 +13,26 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import Field, FrozenInstanceError
+from dataclasses import MISSING, Field, FrozenInstanceError
+from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 _Fields = Sequence[Field[Any]]
+_MAKING = (
+    "fields",
+    "std_fields",
+    "kw_only_fields",
+    "frozen",
+    "has_post_init",
+    "self_name",
+    "globals",
+    "slots",
+)
 _STEPS = {
+    "_init_fn": _MAKING,
     "_repr_fn": ("fields", "globals"),
     "_hash_fn": ("fields", "globals"),
     "_cmp_fn": ("name", "op", "self_tuple", "other_tuple", "globals"),
@@ -31,6 +45,7 @@ def without_compiler() -> None:
     if sys.version_info >= (3, 13) or any(_parameters(step) != names for step, names in _STEPS.items()):
         return
     steps: Any = dataclasses
+    steps._init_fn = _making(steps._init_fn, steps._FIELD)
     steps._repr_fn = _repr
     steps._hash_fn = _hash
     steps._cmp_fn = _equality(steps._cmp_fn)
@@ -51,6 +66,43 @@ def _values(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
             return lambda of: (getattr(of, name),)
         case _:
             return attrgetter(*names)
+
+
+def _making(compiled: Callable[..., object], kept: object) -> Callable[..., object]:
+    """The step for ``__init__``; ``compiled`` is the one for what does more. Fields of the type ``kept`` are kept."""
+    keeping = cache(_keeping)
+
+    def making(*arguments: Any) -> object:
+        fields, _, by_name, frozen, has_post_init, self_name, globals, _ = arguments
+        given = [
+            each.init and each.default_factory is MISSING and each._field_type is kept for each in fields
+        ]
+        defaults = [each.default for each in fields]
+        first = next((at for at, each in enumerate(defaults) if each is not MISSING), len(fields))
+        if not (frozen and fields and all(given)) or by_name or has_post_init or MISSING in defaults[first:]:
+            return compiled(*arguments)
+        names = [each.name for each in fields]
+        made = FunctionType(
+            keeping(len(fields)).replace(co_varnames=(self_name, *names), co_consts=(None, *names)),
+            globals,
+            "__init__",
+            tuple(defaults[first:]),
+            (CellType(object.__setattr__),),
+        )
+        made.__annotations__ = {each.name: each.type for each in fields} | {"return": None}
+        return made
+
+    return making
+
+
+def _keeping(count: int) -> CodeType:
+    """The code of an ``__init__`` that keeps so many values; its names are its constants, too."""
+    names = [f"_{number}" for number in range(count)]
+    lines = "\n".join(f"  keep(self, {name!r}, {name})" for name in names)
+    made: dict[str, Any] = {}
+    exec(f"def outer(keep):\n def __init__(self, {', '.join(names)}):\n{lines}\n return __init__", made)
+    code: CodeType = made["outer"](None).__code__
+    return code
 
 
 def _repr(fields: _Fields, globals: object) -> Callable[[object], str]:
