@@ -46,7 +46,6 @@ def show_screen(start: Start, *, demo: bool = False) -> int:
         start = _of_demo(start)
     gc.disable()  # until all is imported (`app._import_parts`): what is imported stays
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
-    import_asyncio()
     from catena.app.app import run
 
     return run(start, demo=demo)
@@ -87,6 +86,7 @@ def read_start(
     add_dirs: Sequence[str],
 ) -> Start:
     """What to open first, from the arguments of the command line. Raises CommandRefused, InvalidSettings."""
+    import_asyncio()
     settings = load_settings()
     where = existing_directory(directory)
     further = tuple(existing_directory(named) for named in add_dirs)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from catena.app.startup import DEMO_VARIABLE, import_asyncio, read_start, show_screen
+from catena.app.startup import DEMO_VARIABLE, read_start, show_screen
 from catena.errors import CommandRefused
 from catena.settings.linear import linear_setting
 
@@ -44,7 +44,6 @@ def open_client(
         return show_screen(start, demo=demo)
     if demo:
         raise CommandRefused("--demo and --linear cannot be combined")
-    import_asyncio()
     from catena.linear.start import run_linear
 
     return run_linear(start, level, flag=f"--linear={linear} " if linear else "")
