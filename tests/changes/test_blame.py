@@ -17,6 +17,7 @@ from catena_store.chains import turns as chain_turns
 from catena_store.ids import to_milliseconds
 from catena_store.records import StopReason
 from catena_store.snapshots import turns
+from catena_store.windows import journal
 from support.storage.written_files import WrittenFiles, written_files
 
 
@@ -258,3 +259,30 @@ async def test_g08_lines_that_came_back_with_a_branch_or_by_git_are_of_who_wrote
     found = dict(await files.authors("a"))
     assert (found["one"].turn_id, found["two"].turn_id) == (first, first)
     assert found["mine"].proof is Proof.BETWEEN
+
+
+@pytest.mark.parametrize("meanwhile", ["at work", "ended, and its end is being kept"])
+async def test_g08_lines_that_a_restore_brought_back_before_the_end_of_a_turn_was_kept_are_of_who_wrote_them(
+    files: WrittenFiles, meanwhile: str
+) -> None:
+    first = await files.turn("shop", ("a", "one\ntwo\n"))
+    (files / "a").unlink()
+    other = await files.turn("shop", ("b", "other\n"))
+    turn = await files.begin("shop")
+    if meanwhile != "at work":
+        (files / "b").write_text("other\nmine\n")
+        await files.end(turn, kept=False)
+    files.clock.forward()
+    before, began = files.repository.capture(day=1).tree, files.clock()
+    (files / "a").write_text("one\ntwo\n")
+    after = files.repository.capture(day=1).tree
+    files.clock.forward()
+    async with files.db.write() as tx:
+        await journal.note_files(tx, "shop", str(files.root), before, after, began)
+    if meanwhile == "at work":
+        (files / "b").write_text("other\nmine\n")
+        await files.end(turn)
+    else:
+        await files.keep_end(turn)
+    assert await files.turns("a") == {"one": first, "two": first}
+    assert await files.turns("b") == {"other": other, "mine": turn}

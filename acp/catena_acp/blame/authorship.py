@@ -152,14 +152,25 @@ def timeline(
     """
     building = _Building(lost)
     events = sorted(chain(_events(_in_order(kept)), _events(others)), key=lambda event: event[:3])
-    waiting = sorted(moves, key=lambda move: move.ended, reverse=True)
+    placed = sorted(((_placed(move, kept), at, move) for at, move in enumerate(moves)), reverse=True)
     for event in events:
-        while waiting and waiting[-1].ended < event.time:
-            building.move(waiting.pop())
+        while placed and placed[-1][0] <= event.time:
+            building.move(placed.pop()[-1])
         building.take(event)
-    while waiting:
-        building.move(waiting.pop())
+    while placed:
+        building.move(placed.pop()[-1])
     return building.finished()
+
+
+def _placed(move: FilesMove, kept: Iterable[DirectoryTurn]) -> int:
+    """The time at which a change by Catena comes: before the end of a turn, where that was kept after it had begun."""
+    ends = (
+        turn.ended
+        for turn in kept
+        if turn.ended is not None and turn.files and not turn.files.certain
+        if move.began < (turn.files.kept_at or 0)
+    )
+    return min((move.ended, *ends))
 
 
 class _Building:
@@ -190,7 +201,7 @@ class _Building:
         """Go on to a change of files by Catena itself."""
         if self._trees and move.before not in self._lost:
             self._snapshot(move.before, None)
-            self._snapshot(move.after, None)
+            self._snapshot(move.after, None, by_turns=False)
 
     def _end(self, turn: DirectoryTurn) -> None:
         files = turn.files
@@ -212,11 +223,12 @@ class _Building:
             self._intervals.append(self._interval(None))
         return Timeline(tuple(self._trees), tuple(self._intervals))
 
-    def _snapshot(self, tree: str, beginning: str | None) -> None:
+    def _snapshot(self, tree: str, beginning: str | None, *, by_turns: bool = True) -> None:
         if tree in self._lost:
             return
         if self._trees and self._trees[-1] != tree:
-            self._intervals.append(self._interval(beginning))
+            own = Interval((), after=self._ended, left_out=self._left_out)
+            self._intervals.append(self._interval(beginning) if by_turns else own)
         if not self._trees or self._trees[-1] != tree:
             self._trees.append(tree)
         self._since = dict(self._at_work)
