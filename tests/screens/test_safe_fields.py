@@ -197,8 +197,9 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.wait_for("Type to filter")
         with ways.watched("filter"):
             terminal.write(f"\x1b[200~edited {PAYLOAD}\x1b[201~")
-            terminal.wait_for("edited clip")
+            terminal.wait_for(r"╭ Prompt history ─[^\n]*\n\W*edited clip")  # a row of the list has it before
             terminal.press("escape")
+            terminal.wait_gone("╭ Prompt history")
             terminal.wait_for(EMPTY_BOX)
         with ways.watched("find"):
             terminal.press("ctrl+f")

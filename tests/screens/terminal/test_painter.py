@@ -218,6 +218,7 @@ class Pair:
     def __init__(
         self, canvas: Canvas, clusters: Clusters = joined, erasing: Erasing = WITH_BACKGROUND
     ) -> None:
+        measure_by_clusters()
         self.canvas = canvas
         self.clusters = clusters
         self.erasing = erasing
@@ -467,7 +468,8 @@ def place(tmp_path: Path) -> Place:
 
 
 ALL_OF_IT = (
-    r"▌ say hello\s[\s\S]*  hello[\s\S]*╭─────[\s\S]*│ Reply to Rehearsal +[^\n]*f1 help │\n *╰ Rehearsal"
+    r"▌ say hello\s[\s\S]*  hello[\s\S]*╭─────[\s\S]*│ Reply to Rehearsal +[^\n]*"
+    r"ctrl\+o history[^\n]*f1 help │\n *╰ Rehearsal"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import fcntl
 import os
 import pty
 import select
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.clients.command_line import EXECUTABLE, Catena
+from support.clients.command_line import EXECUTABLE, Catena, wait_until
 
 
 class OnTerminal:
@@ -51,6 +52,15 @@ class OnTerminal:
 
     def type(self, text: str) -> None:
         os.write(self.descriptor, text.encode())
+
+    def wait_until_read(self) -> None:
+        """Wait until the program has read every line that was typed."""
+        program = os.open(f"/proc/{self.process.pid}/fd/0", os.O_RDWR | os.O_NOCTTY)
+        unread = bytearray(4)
+        try:
+            wait_until(lambda: not fcntl.ioctl(program, termios.FIONREAD, unread) and not any(unread))
+        finally:
+            os.close(program)
 
     def status(self) -> int:
         return self.process.wait(timeout=60)
