@@ -12,11 +12,13 @@ from textual import events
 
 from catena.desktop.clipboard import ImageClipboard
 from catena.screens.chat.actions import tabs
+from catena.screens.commands.help import HelpScreen
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
 from catena.workspace.tab_branches import HistoryPage, TabBranches
+from catena.workspace.tabs import OpenTabs
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
@@ -173,6 +175,57 @@ async def test_no_sheet_that_goes_on_reading_takes_the_keys_of_who_went_on_writi
         assert person.app.screen is person.app.chat and person.draft == "hello world"
 
 
+async def stays(person: Person, sheet: HelpScreen) -> None:
+    """Wait until it is said below a sheet that the person has gone on; the sheet is still in front then."""
+    await person.until(lambda: person.area.prompt.hints.said.startswith("You moved on"), "the words")
+    assert person.app.screen is sheet
+
+
+async def test_a_list_opens_above_no_sheet_that_was_opened_meanwhile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        session_known = held_up(monkeypatch, Window, "session_opened")
+        await person.say("/mode")
+        await person.all_in()
+        await person.press("f1")
+        sheet = await person.sees_dialog(HelpScreen)
+        session_known.set()
+        await stays(person, sheet)
+        await person.press("escape")
+        await person.back()
+        await person.sees("You moved on")
+
+
+async def test_the_list_of_inputs_opens_above_no_sheet_that_was_opened_meanwhile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        inputs_read = held_up(monkeypatch, OpenTabs, "recent_inputs")
+        await person.press("ctrl+r")
+        await person.all_in()
+        await person.press("f1")
+        sheet = await person.sees_dialog(HelpScreen)
+        inputs_read.set()
+        await stays(person, sheet)
+
+
+async def test_an_act_of_the_history_is_done_below_no_sheet_that_was_opened_meanwhile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        first, _ = await two_tabs(person)
+        page = HeldPage(monkeypatch, first)
+        await choose_in_history(person, first, "t")
+        await asyncio.wait_for(page.asked_for.wait(), 30)
+        await person.press("f1")
+        sheet = await person.sees_dialog(HelpScreen)
+        page.let_go.set()
+        await stays(person, sheet)
+
+
 async def test_who_looks_at_another_window_meanwhile_has_not_gone_on(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +265,23 @@ async def test_nobody_who_writes_is_asked_where_to_continue_for_a_directory_that
         await person.new_tab()
         await person.press("ctrl+pageup")
         await person.sees("Where to continue?")
+
+
+async def test_nobody_who_reads_a_sheet_is_asked_where_to_continue(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await said(person, "first")
+        id = person.tab.conversation.id
+    directory, looked_for = moved(project), threading.Event()
+    monkeypatch.setattr(tabs, "is_directory", lambda cwd: looked_for.wait(30) and is_directory(cwd))
+    async with at_the_screen(str(directory), conversation_id=id, size=(160, 30)) as person:
+        await person.sees("  first")
+        await person.press("f1")
+        sheet = await person.sees_dialog(HelpScreen)
+        looked_for.set()
+        await person.until(lambda: not person.tab.prepared, "it to be looked at another time")
+        assert person.app.screen is sheet
 
 
 async def test_copied_words_go_into_no_other_tab_than_that_they_were_pasted_in(

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from textual.app import App
+from textual.screen import Screen
 from textual.widget import Widget
 
 from catena.acts.surface import Refused
@@ -18,6 +19,7 @@ from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.programs import EditorFailed
+from catena.terminal.times import in_front
 from catena.widgets.sheet_edges import Subject
 from catena.workspace.outgoing import DraftPlace, UnplacedDraft, last_place
 from catena.workspace.panes import Pane
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
 
-Place: TypeAlias = tuple[Tab | None, str, str]  # a tab, a part of the screen, what is written
+# A tab, a part of the chat, what is written there, and the screen in front.
+Place: TypeAlias = tuple[Tab | None, str, str, Sequence[Screen[Any]]]
 _TAKES_KEYS = ("question", "form", "page")  # what an agent asks gets the keys of an empty composer by itself
 WENT_ON = "You moved on, so nothing was done. Ask for it again."
 
@@ -238,13 +241,15 @@ class ChatContext:
     @property
     def writing(self) -> bool:
         """True unless an empty composer has the keys: what asks unasked would take those that are meant elsewhere."""
-        return self.screen.place != "composer" or self.parts.composer.text != ""
+        composer = self.parts.composer
+        return not in_front(composer) or self.screen.place != "composer" or composer.text != ""
 
     def still_at(self, tab: Tab) -> bool:
-        """True while a tab is on the screen; else say that the person has gone on: an act would be done elsewhere."""
-        if tab is not self.seen:
+        """True while a tab is in sight; else say that the person has gone on: an act would be done elsewhere."""
+        at = tab is self.seen and in_front(self.parts.composer)
+        if not at:
             self.say(WENT_ON)
-        return tab is self.seen
+        return at
 
     def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
         """Show a text in the hint line, where that is on the screen; ``wrong`` if something failed.
@@ -266,16 +271,16 @@ class ChatContext:
             self.drafts.append(place, text)
 
     def place(self) -> Place:
-        """The active tab, the part that has the keys, and the composer's text, to compare after a wait."""
-        return self.tab, self.screen.place, self.parts.composer.text
+        """Where the keys go, and the composer's text, to compare after a wait."""
+        return self.tab, self.screen.place, self.parts.composer.text, self.app.screen_stack[-1:]
 
     def went_on(self, place: Place) -> bool:
         """True if the person has left a place or written there since, which is said: an act would take their keys."""
-        (_, before, _), (tab, part, text) = place, self.place()
+        (_, before, *_), (tab, part, *rest) = place, self.place()
         asked = before == "composer" and part in _TAKES_KEYS
         if asked or not self.app.app_focus:  # who looks at another window has no part with the keys
             part = before
-        if gone := (tab, part, text) != place:
+        if gone := (tab, part, *rest) != place:
             self.say(WENT_ON)
         return gone
 

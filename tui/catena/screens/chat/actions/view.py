@@ -79,7 +79,7 @@ class ViewActions:
         """Choose any command."""
         from catena.screens.commands.palette import CommandPalette, chosen_command
 
-        context = self._context
+        context, place = self._context, self._context.place()
         tab = context.tab
         session = (tab.session or tab.window.session) if tab else None
         palette = CommandPalette(
@@ -90,7 +90,7 @@ class ViewActions:
             agent=session.agent_title if session else "",
             templates=await self._templates(),
         )
-        chosen = await context.app.push_screen_wait(palette)
+        chosen = None if context.went_on(place) else await context.app.push_screen_wait(palette)
         if chosen is None:
             return
         name, runs = chosen_command(chosen)
@@ -105,6 +105,7 @@ class ViewActions:
         from catena.screens.commands.help import HelpScreen
         from catena.settings.templates import used_templates
 
+        context, place = self._context, self._context.place()
         templates = await self._templates()
         everything = wanted == "all"
         about = (
@@ -113,19 +114,21 @@ class ViewActions:
         offered = await offered_agents()
         agents = [
             (choice.title, f"{choice.readiness} {choice.about}".strip())
-            for choice in agent_choices(self._context.settings, None, offered)
+            for choice in agent_choices(context.settings, None, offered)
         ]
-        place = self._context.screen.place
+        if context.went_on(place):
+            return
+        part = context.screen.place
         page = HelpScreen(
-            _HELPED_BY.get(place, place),
+            _HELPED_BY.get(part, part),
             agents,
             self._commands,
-            self._context.keys,
+            context.keys,
             templates,
             about=about,
             everything=everything,
         )
-        await self._context.app.push_screen_wait(page)
+        await context.app.push_screen_wait(page)
 
     async def _templates(self) -> Sequence[Template]:
         """The templates that hold here; none if they take long to be read."""

@@ -43,8 +43,10 @@ class ChangesActions:
         from catena.screens.blame.screen import BlameScreen
         from catena_acp.blame.reading import blame
 
-        context = self._context
+        context, place = self._context, self._context.place()
         await tab.conversation.settle()
+        if context.went_on(place):
+            return None
         screen = BlameScreen(
             path,
             line,

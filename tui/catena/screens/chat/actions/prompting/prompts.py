@@ -259,8 +259,10 @@ class PromptActions:
         """Let the person choose from the history of inputs: by the words, else by what stands in the composer."""
         context = self._context
         context.drafts.begin_typing()
-        draft, stood = context.drafts.place, context.parts.composer.text
+        draft, stood, place = context.drafts.place, context.parts.composer.text, context.place()
         texts = await context.tabs.recent_inputs()
+        if context.went_on(place):
+            return
         rows = [Row(str(index), text) for index, text in enumerate(dict.fromkeys(texts))]
         chosen = await context.app.push_screen_wait(
             Picker(
