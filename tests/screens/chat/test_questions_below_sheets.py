@@ -72,6 +72,14 @@ async def test_a_request_that_came_below_a_sheet_gets_the_keys_once_it_is_in_sig
         await person.until(lambda: not person.tab.asks, "the request to be answered")
 
 
+async def test_nothing_looks_whether_a_sheet_above_a_question_is_still_there(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await _asked_below_the_help(person, "edit src/notes.txt")
+        widgets = person.app.chat.walk_children(with_self=True)
+        timers = {timer for widget in widgets for timer in widget._timers}
+        assert timers and not any(timer._active.is_set() for timer in timers)
+
+
 async def test_a_request_that_came_while_another_program_had_the_terminal_is_answered_by_no_first_letter(
     tmp_path: Path,
 ) -> None:
@@ -79,12 +87,21 @@ async def test_a_request_that_came_while_another_program_had_the_terminal_is_ans
         await person.answered("say hello")
         async with person.agent_held():
             await person.say("edit src/notes.txt")
-        with person.app.batch_update():  # as run_in_terminal does
+        app = person.app
+        with app.batch_update():  # as run_in_terminal does
+            app.app_suspend_signal.publish(app)
             await person.until(lambda: person.tab.asks, "the agent to ask")
             await _as_long_as_a_question_stands(person)
+            app.app_resume_signal.publish(app)
         await person.type_at_once("a", read_at=time.monotonic() + _LATER)
         await person.done()
         assert person.tab.asks and not await person.tab.conversation.rules.listed()
+        assert person.draft == "a"
+        await person.press("backspace", "tab")
+        await person.until(lambda: person.area.place == "question", "the keys to go to the request")
+        await person.apart()
+        await person.press("n")
+        await person.until(lambda: not person.tab.asks, "the request to be answered")
 
 
 async def test_the_question_of_a_branch_that_came_below_a_sheet_is_not_decided_by_a_letter_behind_it(

@@ -37,9 +37,43 @@ def in_front(widget: Widget) -> bool:
     return widget.app.screen_stack[-1:] == [widget.screen]
 
 
+class Sight:
+    """Knows whether a widget is in sight: no sheet covers it, and no other program has the terminal."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._lent = False  # the terminal
+        self._waiting: list[Callable[[], object]] = []
+
+    def watch(self) -> None:
+        """Follow the screens that open and close, and the terminal; the widget is mounted by now."""
+        widget, app = self._widget, self._widget.app
+        app.screen_change_signal.subscribe(widget, lambda _: self._look(), immediate=True)
+        app.app_suspend_signal.subscribe(widget, lambda _: self._lend(True), immediate=True)
+        app.app_resume_signal.subscribe(widget, lambda _: self._lend(False), immediate=True)
+
+    @property
+    def holds(self) -> bool:
+        """True while it is in sight."""
+        return in_front(self._widget) and not self._lent
+
+    def wait(self, call: Callable[[], object]) -> None:
+        """Call once it is in sight again."""
+        self._waiting.append(call)
+
+    def _lend(self, lent: bool) -> None:
+        self._lent = lent
+        self._look()
+
+    def _look(self) -> None:
+        if self.holds:
+            waiting, self._waiting = self._waiting, []
+            for call in waiting:
+                call()
+
+
 JUST_ASKED = "This was asked just now. Read it, then press again."
 APART = 0.3  # seconds between two printable keys of which the second can be meant for itself
-_LOOK_AGAIN = 0.1  # seconds
 
 
 def read_at(key: Key) -> float:
@@ -92,6 +126,7 @@ class Standing:
         self._clock = clock
         self._since = inf  # until it is drawn, it does not stand
         self._changes = 0
+        self.sight = Sight(panel)
 
     def changed(self) -> None:
         """Something else is asked now."""
@@ -103,13 +138,13 @@ class Standing:
         self._panel.call_after_refresh(self._look, change)
 
     def _look(self, change: int) -> None:
-        """Begin to count, or look again: below a sheet, or while a program has the terminal, nothing is drawn."""
+        """Begin to count, now or when it is in sight again: till then nothing of it is drawn."""
         if change != self._changes or not self._panel.is_attached:
             return
-        if in_front(self._panel) and not self._panel.app._batch_count:
+        if self.sight.holds:
             self.drawn(self._clock())
         else:
-            call_after(self._panel, _LOOK_AGAIN, partial(self._when_drawn, change))
+            self.sight.wait(partial(self._when_drawn, change))
 
     def drawn(self, now: float) -> None:
         """It is on the screen, as it is, from now on."""

@@ -26,7 +26,7 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
-from catena.terminal.times import call_after, in_front
+from catena.terminal.times import Sight, call_after
 from catena.widgets.column import Centred
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane
@@ -124,11 +124,13 @@ class ChatArea(Vertical):
         self.prompt.composer.pastes = outgoing.pastes
         self.prompt.composer.pastes_own_copy = lambda: clipboard.copied_here
         self.find_bar = self.prompt.find
+        self._sight = Sight(self)
         self.panels = PanelStack(
             handle=self.chat.handle,
             conversation=self.conversation,
             composer=self.prompt.composer,
             pace=gate.pace,
+            sight=self._sight,
             heeds_clicks=lambda: not self._waking,
             id="panels",
         )
@@ -149,6 +151,7 @@ class ChatArea(Vertical):
 
     def on_mount(self) -> None:
         """Show hints from the first frame on."""
+        self._sight.watch()
         if self.start.chooses_agent:
             self._beginning.show(self.start)
         self._hint()
@@ -316,7 +319,7 @@ class ChatArea(Vertical):
         there = left is not None and left.display and left.is_attached
         self.set_focus(left if left is not None and there else self.prompt.composer)
         if (ask := self.panels.question) is not None:
-            call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
+            self._let_answer_soon(ask.ask_id)
 
     def stand_beside(self, beside: bool) -> None:
         """Show at the head which tab this is, while another area stands ``beside``."""
@@ -436,10 +439,13 @@ class ChatArea(Vertical):
         if self.panels.permission.ask is None and self.place in ("question", "reason"):
             self.write_here()
         if ask is not None and ask.ask_id != self._asked:
-            call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
+            self._let_answer_soon(ask.ask_id)
         if self._asked is not None and (ask is None or ask.ask_id != self._asked):
             self.keep_soon()  # without what was typed into its form
         self._asked = ask.ask_id if ask else None
+
+    def _let_answer_soon(self, ask_id: str) -> None:
+        call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask_id))
 
     def _let_answer(self, ask_id: str) -> None:
         """Focus the agent's question, unless the person writes or reads elsewhere."""
@@ -449,13 +455,13 @@ class ChatArea(Vertical):
         asked = question is not None and question.ask_id == ask_id
         if not asked or self.place != "composer" or not self.prompt.composer.blank:
             return
-        seen = in_front(self)
-        if not seen:  # what is typed right behind the sheet is not meant for it
+        if not self._sight.holds:  # what is typed right behind the sheet is not meant for it
             self.panels.stand_anew()
-        if seen and self.panels.has_stood(time.monotonic()):
+            self._sight.wait(lambda: self._let_answer_soon(ask_id))
+        elif self.panels.has_stood(time.monotonic()):
             self.panels.focus_question()
         else:  # it was drawn late: no key would answer it yet
-            call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask_id))
+            self._let_answer_soon(ask_id)
 
     def _attention(self, tab: Tab, event: Notification, lasted: float) -> None:
         self._call_person(event, lasted)

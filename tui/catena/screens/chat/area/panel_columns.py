@@ -22,7 +22,7 @@ from catena.screens.chat.panels.trouble import TroublePanel
 
 if TYPE_CHECKING:  # names of types
     from catena.screens.chat.commands.dispatch import ChatEvent
-    from catena.terminal.times import KeyPace, Standing
+    from catena.terminal.times import KeyPace, Sight, Standing
     from catena_acp.continuity.conversation_events import Question
 
 
@@ -51,6 +51,7 @@ class QuestionColumn(Vertical):
         changed: Callable[[], None],
         rows: Callable[[int], int],
         pace: KeyPace,
+        sight: Sight,
         heeds_clicks: Callable[[], bool],
     ) -> None:
         """``handle`` carries out a decision, ``give_keys`` gives the keys to the composer after it.
@@ -66,7 +67,8 @@ class QuestionColumn(Vertical):
         self.elicitation = ElicitationPanel(give_keys=give_keys, id="elicitation")
         self.trouble = TroublePanel(id="trouble")
         self.fork = ForkPanel(give_keys=give_keys, changed=changed, id="fork")
-        self.permission.pace = self.elicitation.pace = self.fork.pace = pace
+        for panel in (self.permission, self.elicitation, self.fork):
+            panel.pace, panel.standing.sight = pace, sight
         for band in (self.permission.band, self.elicitation.band, self.trouble, self.fork):
             band.heeds_click = heeds_clicks
             band.rows = rows
@@ -203,7 +205,12 @@ class StandingColumn(Vertical):
     """
 
     def __init__(
-        self, *, handle: Callable[[ChatEvent], None], give_keys: Callable[[], None], pace: KeyPace
+        self,
+        *,
+        handle: Callable[[ChatEvent], None],
+        give_keys: Callable[[], None],
+        pace: KeyPace,
+        sight: Sight,
     ) -> None:
         """``handle`` does what is chosen, ``give_keys`` gives the keys to the composer."""
         super().__init__()
@@ -211,7 +218,7 @@ class StandingColumn(Vertical):
         self._give_keys = give_keys
         self.plan = PlanPanel(id="plan")
         self.queue = QueueList(id="queue")
-        self.queue.pace = pace
+        self.queue.pace, self.queue.standing.sight = pace, sight
 
     def compose(self) -> ComposeResult:
         """Yield the panels."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.panels.plan import PlanPanel
     from catena.screens.chat.panels.queue import QueueList
     from catena.screens.chat.panels.trouble import TroublePanel
-    from catena.terminal.times import KeyPace
+    from catena.terminal.times import KeyPace, Sight
     from catena_acp.continuity.conversation_events import Question
 
 
@@ -42,6 +42,7 @@ class PanelStack(Vertical):
         conversation: ConversationArea,
         composer: Widget,
         pace: KeyPace,
+        sight: Sight,
         heeds_clicks: Callable[[], bool],
         id: str | None = None,
     ) -> None:
@@ -54,6 +55,7 @@ class PanelStack(Vertical):
         self._handle = handle
         self._composer = composer
         self._pace = pace
+        self._sight = sight
         self._heeds_clicks = heeds_clicks
         self._columns: tuple[QuestionColumn, StandingColumn] | None = None
 
@@ -71,9 +73,12 @@ class PanelStack(Vertical):
             changed=self.fit,
             rows=self._rows,
             pace=self._pace,
+            sight=self._sight,
             heeds_clicks=self._heeds_clicks,
         )
-        standing = StandingColumn(handle=self._handle, give_keys=self._give_keys, pace=self._pace)
+        standing = StandingColumn(
+            handle=self._handle, give_keys=self._give_keys, pace=self._pace, sight=self._sight
+        )
         self._columns = questions, standing
         if self.is_attached:  # the app may end meanwhile
             await self.mount(questions, standing)
