@@ -88,6 +88,21 @@ def test_with_json_each_event_of_an_answer_names_the_agent_that_was_asked(catena
     assert {event["asked_agent"] for event in events} == {"one", "two"}
 
 
+def test_with_json_nothing_comes_behind_the_last_end_not_even_the_words_on_a_hook_that_failed(
+    catena: Catena,
+) -> None:
+    own = (catena.config / "config.toml").read_text()
+    catena.settings(f"{own}[hooks]\nturn_end = 'sleep 0.5; exit 3'\n")
+
+    asked = catena("run", "--agents", "one,two", "--json", "say hello")
+
+    assert asked.status == 0
+    assert "Hook turn_end" in asked.event("remark")["text"]
+    ends = [event for event in asked.events if event["event"] == "turn_ended"]
+    assert {event["asked_agent"] for event in ends} == {"one", "two"}
+    assert asked.events[-1] == ends[-1]
+
+
 def test_n01_the_same_agent_can_be_asked_twice_and_its_answers_are_told_apart(catena: Catena) -> None:
     asked = catena("run", "--agents", "one,two,one", "say hello")
 

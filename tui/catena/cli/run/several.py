@@ -106,9 +106,13 @@ class _Answers:
         self._waiting = list(self._groups)
         self._begin_next()
 
-    def end(self, name: str, ended: TurnEnded | None, status: int) -> None:
-        """Report the end of an answer; a second one is not."""
-        if name in self._ended:
+    def end(self, name: str, ended: TurnEnded | None, status: int, *, closed: bool = False) -> None:
+        """Report the end of an answer; a second one is not.
+
+        The last one as JSON waits until the conversation is ``closed``: who reads that reads nothing behind it.
+        """
+        last = not self._groups and len(self._ended) == len(self.outputs) - 1
+        if name in self._ended or (last and not closed):
             return
         self._ended.add(name)
         self.outputs[name].ended(ended, status)
@@ -144,7 +148,8 @@ class SeveralTurns:
         """Report what ended while the conversation was closed, with the exit status of the run."""
         for name in self._agents:
             turn = self._turns.get(name)
-            self._answers.end(name, turn.ended if turn else None, self._statuses.get(name, status))
+            own = self._statuses.get(name, status)
+            self._answers.end(name, turn.ended if turn else None, own, closed=True)
 
     async def run(
         self,
