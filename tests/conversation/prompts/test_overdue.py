@@ -74,6 +74,31 @@ async def test_s05_an_answer_that_a_full_disk_refused_is_stored_by_who_quits_onc
         assert [turn.stop_reason for turn in await again.turns()] == [StopReason.ERROR]
 
 
+async def test_s05_a_prompt_is_sent_again_that_was_to_be_while_the_end_of_its_turn_was_being_stored(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storing, go, write = asyncio.Event(), asyncio.Event(), overdue.Overdue.write
+
+    async def held(of: overdue.Overdue) -> None:
+        if of.unsaved:
+            storing.set()
+            await go.wait()
+        await write(of)
+
+    monkeypatch.setattr(overdue, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(overdue.Overdue, "write", held)
+    async with world.client() as desk:
+        await say_until_the_disk_is_full(world, desk)
+        failed = next(news for news in desk.told if isinstance(news, TurnEnded))
+        await asyncio.wait_for(storing.wait(), 60)
+        await desk.window.retry()
+        go.set()
+        ended = await desk.until_told(TurnEnded, lambda news: news is not failed)
+        assert ended.problem is None
+        assert [turn.stop_reason for turn in await desk.turns()] == [StopReason.ERROR, StopReason.END_TURN]
+    assert len(world.prompts()) == 2
+
+
 async def say_to_a_disk_that_fills_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prompt with a file whose row is stored, and which can neither be sent nor be taken back then."""
     with ExitStack() as full, monkeypatch.context() as patched:

@@ -201,6 +201,26 @@ async def test_a_prompt_is_not_said_again_where_the_leaf_is_about_to_move(line: 
     assert line.told == ["look", "look over", "freed"]
 
 
+@pytest.mark.parametrize("catches_up", [True, False])
+@pytest.mark.parametrize("meanwhile", ["nothing", "a stop", "a move waits"])
+async def test_a_prompt_is_said_again_behind_a_move_that_only_catches_up_and_behind_no_other(
+    line: Line, meanwhile: str, catches_up: bool
+) -> None:
+    moves = [asyncio.ensure_future(line.schedule.move(line.move("catching up"), catches_up=catches_up))]
+    await ticks()
+    line.schedule.begin_behind(line.turn("again"))
+    match meanwhile:
+        case "a stop":
+            line.schedule.cancel()
+        case "a move waits":
+            moves.append(asyncio.ensure_future(line.schedule.move(line.move("move"))))
+            await ticks()
+    await line.let_go("catching up", "move", "again")
+    await asyncio.gather(*moves)
+    assert ("again" in line.told) is (catches_up and meanwhile == "nothing")
+    assert line.schedule.at_rest
+
+
 async def test_a_prompt_is_not_said_again_while_one_is_on_its_way_but_at_once_where_none_is(
     line: Line,
 ) -> None:

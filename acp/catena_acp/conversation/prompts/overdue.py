@@ -88,4 +88,4 @@ class Overdue:
             await asyncio.sleep(AGAIN_SECONDS)
             if self._schedule.at_rest:
                 with contextlib.suppress(StoreError):
-                    await self._schedule.move(self.write)
+                    await self._schedule.move(self.write, catches_up=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from catena_acp.continuity.cancellation import outlived, shielded
@@ -36,7 +36,10 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """A move has it."""
+    """A move has it; ``then`` follows one that only ``catches_up`` with what was told: it leads nowhere else."""
+
+    catches_up: bool = False
+    then: Consumer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +89,19 @@ class WindowSchedule:
         return isinstance(self.state, Free) and not self.waiting
 
     async def move(
-        self, work: Callable[[], Coroutine[Any, Any, T]], *, stop: bool = False, wait: bool = False
+        self,
+        work: Callable[[], Coroutine[Any, Any, T]],
+        *,
+        stop: bool = False,
+        wait: bool = False,
+        catches_up: bool = False,
     ) -> T:
-        """Run a move to its end when it is its turn.
+        """Run a move to its end when it is its turn; one that ``catches_up`` stores what was told before.
 
         A running turn is stopped first (``stop``) or waited for (``wait``); else raises StillAtWork.
         """
         await self._turn(stop=stop, wait=wait)
-        self._take(Moving())
+        self._take(Moving(catches_up))
         try:
             return await shielded(work())
         finally:
@@ -120,12 +128,12 @@ class WindowSchedule:
         return task
 
     def begin_behind(self, consumer: Consumer) -> None:
-        """Let a consumer begin at once, or after a look that finds nothing; not while a prompt is on its way."""
+        """Let a consumer begin at once, or behind a look that finds nothing or a move that catches up; else never."""
         match self.state:
             case Free() if not self.waiting:
                 self.begin(consumer)
-            case Looking(running) if not self.waiting:
-                self.state = Looking(running, consumer)
+            case Looking() | Moving(catches_up=True) if not self.waiting:
+                self.state = replace(self.state, then=consumer)
             case _:
                 pass
 
@@ -141,13 +149,15 @@ class WindowSchedule:
             self.begun += 1
 
     def cancel(self) -> None:
-        """Cancel the consumer, and what was to follow it."""
+        """Cancel the consumer, and what was to follow it or a move."""
         match self.state:
             case Sending(consumer):
                 consumer.cancel()
             case Looking(consumer):
                 self.state = Looking(consumer)
                 consumer.cancel()
+            case Moving():
+                self.state = replace(self.state, then=None)
             case _:
                 pass
 
@@ -178,7 +188,7 @@ class WindowSchedule:
         self._free.clear()
 
     def _leave(self) -> None:
-        then = self.state.then if isinstance(self.state, Looking) else None
+        then = self.state.then if isinstance(self.state, Looking | Moving) else None
         self.state = Free()
         self._free.set()
         self._rest(then)
