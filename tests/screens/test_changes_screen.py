@@ -156,6 +156,21 @@ async def test_w29_keys_that_come_with_the_command_go_to_the_review(project: Pat
         assert person.draft.startswith("new.py, lines 1–3:")
 
 
+async def test_w29_a_mark_is_kept_although_the_review_is_closed_at_once(project: Path) -> None:
+    async with reviewing(project) as (person, review):
+        await person.sees("2 not seen")
+        async with person.store_held(on_a_sheet=True):
+            await person.press("space", "escape")
+            await person.back()
+            await person.until(
+                lambda: not any(worker.node is review for worker in person.app.workers), "its end"
+            )
+        await person.until(lambda: not person.app._outgoing._steps, "the write to end")
+        await person.say("/changes")
+        await person.sees("1 not seen")
+        assert person.app._exception is None
+
+
 async def test_w29_what_was_seen_stays_seen_and_the_next_look_begins_with_the_rest(project: Path) -> None:
     async with reviewing(project) as (person, _):
         await person.press("enter", "space")

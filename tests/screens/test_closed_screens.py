@@ -18,6 +18,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import WorkerError
 
+from catena.acts.settings import known_templates
 from catena.history import entries, other_tools, preview
 from catena.history.finding import HitPlace, MessageHit
 from catena.screens.checkpoints.screen import CheckpointsScreen
@@ -26,6 +27,9 @@ from catena.screens.common.page import PageScreen
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.rows.list import RowDetails
 from catena.screens.settings.permissions import PermissionsScreen
+from catena.screens.settings.servers import ServersScreen
+from catena.screens.settings.templates import TemplatesScreen
+from catena.settings.templates import PROJECT_FOLDER
 from catena_acp.conversation.access.allowances import ConversationRules
 from catena_acp.permissions.rule import Rule, RuleScope, rule_of
 from catena_store.database.database import Database, default_path
@@ -240,6 +244,45 @@ async def test_a_title_is_kept_although_the_history_is_closed_at_once(tmp_path: 
         assert [
             title for (title,) in await reader.all("SELECT title FROM conversation WHERE id = ?", (id,))
         ] == ["another"]
+
+
+@pytest.mark.parametrize(("keys", "allowed"), [(["x"], False), (["a", "y"], True)])
+async def test_an_answer_about_servers_is_kept_although_the_sheet_is_closed_at_once(
+    tmp_path: Path, keys: list[str], allowed: bool
+) -> None:
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"bell": {"command": "/bin/echo"}}}')
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("/mcp")
+        await person.sees("bell", "waits for you to allow it")
+        *first, last = keys
+        await person.press(*first)
+        await person.apart()
+        async with person.store_held(on_a_sheet=True):
+            await person.press(last, "escape")
+            await person.back()
+            await _ended(person, ServersScreen)
+        await person.until(lambda: not person.app._outgoing._steps, "the write to end")
+        listed = await person.tab.conversation.servers.listed(person.tab.window_id)
+        assert listed.allowed is allowed and person.app._exception is None
+
+
+@pytest.mark.parametrize(("key", "allowed"), [("x", False), ("a", True)])
+async def test_an_answer_about_a_template_is_kept_although_the_sheet_is_closed_at_once(
+    tmp_path: Path, key: str, allowed: bool
+) -> None:
+    (folder := tmp_path / PROJECT_FOLDER).mkdir(parents=True)
+    (folder / "greet.md").write_text("say $ARGUMENTS\n")
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("/templates")
+        await person.sees("/greet", "waits for you to allow it")
+        async with person.store_held(on_a_sheet=True):
+            await person.press(key, "escape")
+            await person.back()
+            await _ended(person, TemplatesScreen)
+        await person.until(lambda: not person.app._outgoing._steps, "the write to end")
+        known = await known_templates(person.chat.context.tabs, person.tab).read()
+        (greet,) = (each for each in known if each.name == "greet")
+        assert greet.allowed is allowed and person.app._exception is None
 
 
 async def _ended(person: Person, kind: type[Screen[Any]]) -> None:
