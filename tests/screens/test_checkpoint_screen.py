@@ -69,6 +69,18 @@ async def test_k01_the_list_says_how_much_the_checkpoint_under_the_cursor_holds_
         await person.sees("4 messages · Understudy · enter goes back to it")
 
 
+async def test_k03_on_the_smallest_screen_what_is_said_leaves_room_for_the_list(world: World) -> None:
+    async with at_the_screen(str(world.project), size=(40, 10), settings=Settings(park=False)) as person:
+        await said(person, "alpha")
+        await person.say("run ls")
+        await person.idle()
+        await said(person, "beta")
+        await said(person, "gamma")
+        sheet = await the_list(person)
+        await person.sees("enter goes back", "no thoughts")
+        assert sheet.row_list.size.height >= 3
+
+
 async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World) -> None:
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")
