@@ -377,6 +377,18 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
     assert world.prompts()[-1] == ["say gamma"], "nothing was replayed"
 
 
+async def test_f01_the_help_beside_the_question_of_a_fork_is_on_its_keys(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await person.say("/fork")
+        await person.is_asked()
+        await person.press("f1")
+        await person.sees("Before a fork or a retry", "in a new tab, or in this one")
+        await person.press("escape")
+        await person.back()
+        assert person.area.panels.fork.open
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_f02_words_that_begin_with_a_key_of_the_question_fork_nothing(world: World, seed: int) -> None:
     """The words of the next prompt, in any order, at any pace, behind a question that opens or stands."""

@@ -98,6 +98,16 @@ _QUESTION: tuple[_Row, ...] = (
     "reason",
     ("{stop}", "decide later; tab goes back to it"),
 )
+_BRANCH: tuple[_Row, ...] = (
+    "branch_do",
+    "branch_agent",
+    "branch_beside",
+    "branch_files",
+    "branch_show_files",
+    "branch_finish",
+    "branch_take_back",
+    ("{stop}", "cancel"),
+)
 _FORM: tuple[_Row, ...] = (
     ("{next_field}, {previous_field}", "next, previous field (or ↑ ↓)"),
     "take_field",
@@ -126,6 +136,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("browsing", _BROWSING),
         ("queue", _QUEUE),
         ("question", _QUESTION),
+        ("branch", _BRANCH),
         ("form", _FORM),
         ("trouble", _TROUBLE),
         ("anywhere", _ANYWHERE),

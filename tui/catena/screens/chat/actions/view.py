@@ -26,7 +26,6 @@ _HELPED_BY = {
     "reason": "question",
     "finding": "composer",
     "choosing": "browsing",
-    "branch": "browsing",
     "elsewhere": "composer",
 }
 
