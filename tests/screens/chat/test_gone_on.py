@@ -13,8 +13,10 @@ from textual import events
 from catena.desktop.clipboard import ImageClipboard
 from catena.screens.chat.actions import tabs
 from catena.screens.commands.help import HelpScreen
+from catena.screens.common.page import PageScreen
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
+from catena.screens.history.rows.list import RowDetails
 from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
 from catena.workspace.tab_branches import HistoryPage, TabBranches
@@ -265,6 +267,31 @@ async def test_nobody_who_writes_is_asked_where_to_continue_for_a_directory_that
         await person.new_tab()
         await person.press("ctrl+pageup")
         await person.sees("Where to continue?")
+
+
+@pytest.mark.parametrize("act", ["v", "o"])
+async def test_what_is_chosen_in_the_history_opens_nothing_above_a_sheet_that_was_opened_meanwhile(
+    project: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    async with at_the_screen(str(project)) as person:
+        await two_tabs(person)
+        await person.press("ctrl+o")
+        history = await person.sees_dialog(HistoryScreen)
+        await person.until(history._everything.is_set, "all of it")
+        await person.until(lambda: history.row_list.chosen is not None, "a row to be chosen")
+        found = held_up(monkeypatch, RowDetails, "place_of")
+        await person.press("f9", act)
+        await person.press("f1")
+        sheet = await person.sees_dialog(PageScreen)
+        found.set()
+        await person.until(
+            lambda: not any(each.group in ("reading", "leaving") for each in person.app.workers), "it"
+        )
+        await person.taken_in()
+        assert person.app.screen is sheet
+        await person.press("escape")
+        await person.sees("You moved on")
+        assert history.is_active
 
 
 async def test_nobody_who_reads_a_sheet_is_asked_where_to_continue(

@@ -72,6 +72,7 @@ class Sight:
                 call()
 
 
+WENT_ON = "You moved on, so nothing was done. Ask for it again."
 JUST_ASKED = "This was asked just now. Read it, then press again."
 APART = 0.3  # seconds between two printable keys of which the second can be meant for itself
 

@@ -19,7 +19,7 @@ from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.programs import EditorFailed
-from catena.terminal.times import in_front
+from catena.terminal.times import WENT_ON, in_front
 from catena.widgets.sheet_edges import Subject
 from catena.workspace.outgoing import DraftPlace, UnplacedDraft, last_place
 from catena.workspace.panes import Pane
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 # A tab, a part of the chat, what is written there, and the screen in front.
 Place: TypeAlias = tuple[Tab | None, str, str, Sequence[Screen[Any]]]
 _TAKES_KEYS = ("question", "form", "page")  # what an agent asks gets the keys of an empty composer by itself
-WENT_ON = "You moved on, so nothing was done. Ask for it again."
 
 
 class ScreenPanes(Protocol):

@@ -20,7 +20,7 @@ from textual.widgets import Static
 from catena.errors import CommandRefused
 from catena.keys.bindings import BindingChain, bindings, keys_of, priority_bindings, with_own_keys
 from catena.terminal.compositor import SparingCompositor
-from catena.terminal.times import in_front
+from catena.terminal.times import WENT_ON, in_front
 from catena.text.safe_text import safe_line
 from catena.widgets.column import size_classes
 from catena.widgets.row_list import RowList
@@ -172,6 +172,12 @@ class Dialog(ModalScreen[ScreenResultType]):
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close the screen with a result; nothing once it is closed, or below another one, which would be closed."""
         return super().dismiss(result) if in_front(self) else AwaitComplete()
+
+    def still_in_front(self) -> bool:
+        """True while no other screen is in front; else say that the person has gone on: an act would interrupt them."""
+        if not (front := in_front(self)):
+            self.say(WENT_ON)
+        return front
 
     def action_leave(self) -> None:
         """Close the screen without a result."""

@@ -604,11 +604,13 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
         hit = self.row_list.content.hits.get(entry.key)
         rows = await self._read_rows(entry, hit, await self._details.place_of(hit))
-        await self.app.push_screen(read_screen(entry, rows, hit, agent=self._agents.of(entry)))
+        if self.still_in_front():
+            await self.app.push_screen(read_screen(entry, rows, hit, agent=self._agents.of(entry)))
 
     async def _leave_with(self, choice: HistoryChoice) -> None:
         place = await self._details.place_of(choice.hit)
-        self.dismiss(replace(choice, place=place))
+        if self.still_in_front():
+            self.dismiss(replace(choice, place=place))
 
     def action_leave(self) -> None:
         """Close what is open, the innermost first."""
