@@ -15,18 +15,23 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
     TurnEnded,
 )
+from catena_acp.continuity.services import WhileIdle
 from catena_acp.continuity.sessions.environment import Environment
+from catena_acp.conversation.asides.asides import Aside, AsideEnded
 from catena_acp.conversation.branches.branches import LOGGED_OUT, SAID_BEFORE
 from catena_acp.conversation.prompts.rows import PromptRows
 from catena_acp.conversation.recovery import foreign_conversations
 from catena_acp.trouble.troubles import Trouble
+from catena_store.conversations import messages
+from catena_store.conversations.logouts import note_logout
+from catena_store.database.database import Database
 from catena_store.errors import StoreFull
 from catena_store.records import ContextSource, Kind, Message
 from catena_store.windows import windows
 from support.clients.command_line import Catena
 from support.clients.protocol import until
 from support.conversations.modelled import another_window
-from support.conversations.rehearsed import Desk, World
+from support.conversations.rehearsed import Desk, World, open_window
 from support.screen.pilot import at_the_screen
 from support.storage.rows import say
 
@@ -45,6 +50,31 @@ async def barrier_in(desk: Desk, window_id: str) -> Message:
         return next(rows, None)
 
     return await desk.until(found, seconds=10)
+
+
+async def has_heard(desk: Desk) -> None:
+    """Wait until a client has heard of the logout in another process."""
+    tenure = desk.conversation.tenure
+    assert tenure is not None
+    await until(lambda: bool(tenure.logouts.last))
+
+
+async def mid_turn(desk: Desk) -> None:
+    """A turn that goes on until it is cued, and has said something."""
+    await desk.window.say("say begun; cue go-on; say ended")
+    await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
+
+
+def processes(world: World) -> list[int]:
+    """The agent processes that the prompts went to, in order."""
+    return [entry["pid"] for entry in world.requests("session/prompt")]
+
+
+async def answer_of(aside: Aside, question: str) -> AsideEnded:
+    """What came of a side question."""
+    end = [news async for news in aside.ask(question)][-1]
+    assert isinstance(end, AsideEnded)
+    return end
 
 
 async def logged_out_and_in_again(desk: Desk) -> None:
@@ -225,7 +255,7 @@ async def test_m08_what_waits_behind_a_turn_goes_out_below_the_logout_that_came_
         heard = desk.conversation.tenure
         assert heard is not None
         async with asyncio.timeout(10):
-            while not heard.logouts.owing:  # noqa: ASYNC110 - nobody is told of it before the turn is over
+            while not heard.logouts.number:  # noqa: ASYNC110 - nobody is told of it before the turn is over
                 await asyncio.sleep(0.01)
         assert not any(isinstance(news, TurnEnded) for news in desk.told)
         world.cue("go-on")
@@ -328,6 +358,7 @@ async def test_m08_a_fork_in_mid_turn_holds_up_neither_a_prompt_nor_a_close_afte
         await barrier_in(desk, desk.window_id)
 
         assert (await desk.say("echo")).problem is None
+        assert processes(world)[-1] != processes(world)[-2]
         await desk.conversations.close(desk.conversation.id)
 
         assert not any(isinstance(news, TurnEnded) for news in told)
@@ -345,7 +376,7 @@ async def test_m08_every_queued_prompt_goes_out_below_the_line_of_a_logout_elsew
         await desk.until_told(MessageAdded, lambda news: news.message.text == "two")
         await logged_out_and_in_again(other)
         tenure = desk.conversation.tenure
-        await until(lambda: tenure is not None and tenure.logouts.owing)
+        await until(lambda: tenure is not None and tenure.logouts.number)
         world.cue("second")
 
         await barrier_in(desk, desk.window_id)
@@ -377,3 +408,165 @@ async def test_m08_a_logout_while_a_conversation_is_opened_refuses_one_prompt_at
         assert (await barrier_in(again, again.window_id)).barrier
         assert (await again.say("echo")).problem is None
         assert not any("canary-old" in block for prompt in world.prompts()[2:] for block in prompt)
+
+
+async def test_m08_a_window_that_is_opened_after_a_logout_elsewhere_begins_anew_in_another_process_in_mid_turn(
+    world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        leaf = (await desk.stored_window()).leaf_id
+        await mid_turn(desk)
+        await logged_out_and_in_again(other)
+        await has_heard(desk)
+        beside = await another_window(desk, leaf)
+
+        over = await beside.say("echo")
+        assert over.problem is not None and over.problem.returned
+        await barrier_in(beside, beside.window_id)
+        over = await beside.say("echo")
+
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
+        assert desk.window.in_turn
+        world.cue("go-on")
+        await barrier_in(desk, desk.window_id)
+        assert [row.text for row in await desk.branch()][-2:] == ["begun\n\nended", LOGGED_OUT]
+    old, begun, new = processes(world)
+    assert old == begun != new
+    assert world.prompts()[2:] == [["echo"]]
+
+
+async def test_m08_a_closed_tab_whose_turn_goes_on_at_a_logout_elsewhere_begins_anew_behind_it(
+    world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        await mid_turn(desk)
+        await desk.window.say("echo")
+        desk.conversation.leave(desk.window_id)
+        await logged_out_and_in_again(other)
+        await has_heard(desk)
+        assert desk.window_id not in desk.conversation.windows
+        world.cue("go-on")
+
+        await until(lambda: len(world.prompts()) == 3)
+        await until(lambda: sum(isinstance(news, TurnEnded) for news in desk.told) == 3)
+        assert desk.window_id not in desk.conversation.windows
+        texts = [row.text for row in await desk.branch() if row.kind in (Kind.SEAM, Kind.USER)]
+        assert texts[2:] == [LOGGED_OUT, "echo"]
+    old, begun, new = processes(world)
+    assert old == begun != new
+    assert world.prompts()[2:] == [["echo"]]
+
+
+async def test_m08_a_tab_that_was_closed_at_a_logout_elsewhere_begins_anew_when_it_is_opened_again(
+    world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        beside = await another_window(desk, (await desk.stored_window()).leaf_id)
+        assert beside.window.at_rest
+        desk.conversation.leave(beside.window_id)
+        await logged_out_and_in_again(other)
+        await barrier_in(desk, desk.window_id)
+        assert not any(
+            isinstance(news, MessageAdded) and news.window_id == beside.window_id for news in desk.told
+        )
+
+        await desk.conversation.logins.begin_anew(beside.window)
+        assert (await barrier_in(beside, beside.window_id)).text == LOGGED_OUT
+        over = await beside.say("echo")
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
+    assert world.prompts() == [["say canary-old"], ["echo"]]
+
+
+@pytest.mark.parametrize("opened", ["before the logout", "after it"])
+async def test_m08_a_side_question_is_not_asked_of_what_was_said_before_a_logout_elsewhere(
+    world: World, opened: str
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        if opened == "before the logout":
+            aside = await desk.conversation.asides.begin(desk.window)
+            assert (await answer_of(aside, "say aside")).problem is None
+        await mid_turn(desk)
+        prompts = len(world.prompts())
+        await logged_out_and_in_again(other)
+        await has_heard(desk)
+        if opened == "after it":
+            aside = await desk.conversation.asides.begin(desk.window)
+
+        problem = (await answer_of(aside, "echo")).problem
+
+        assert problem is not None and problem.startswith("You logged out of Rehearsal")
+        assert len(world.prompts()) == prompts
+        world.cue("go-on")
+        await barrier_in(desk, desk.window_id)
+        again = await desk.conversation.asides.begin(desk.window)
+        assert (await answer_of(again, "echo")).problem is None
+        assert len(world.prompts()) == prompts + 1 and "canary-old" not in again.text
+        assert processes(world)[-1] != processes(world)[0]
+        await aside.close()
+        await again.close()
+
+
+async def test_m08_a_prompt_whose_session_is_being_opened_at_a_logout_elsewhere_goes_out_in_another_process(
+    world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        world.fail({"new": {"cue": "go-on", "times": 1}})
+        await desk.window.say("echo")
+        await world.heard("session/new")
+        await logged_out_and_in_again(other)
+        await has_heard(desk)
+        world.cue("go-on")
+        assert (await desk.until_told(TurnEnded)).problem is None
+    (opened,) = world.requests("session/new")
+    (new,) = processes(world)
+    assert new != opened["pid"]
+
+
+async def test_m08_going_back_above_a_logout_elsewhere_leaves_the_turn_alone_that_still_runs_from_before_it(
+    world: World,
+) -> None:
+    async with world.client("--fork-at", while_idle=WhileIdle(probe=True)) as desk, world.client() as other:
+        await desk.say("say canary-old")
+        await desk.window.settled()
+        leaf = (await desk.stored_window()).leaf_id
+        await mid_turn(desk)
+        await logged_out_and_in_again(other)
+        await has_heard(desk)
+        beside = await another_window(desk, None)
+        await beside.window.go_to(leaf)
+        over = await beside.say("echo")
+
+        assert over.turn is not None and over.turn.how is ContextSource.TOLD, over.problem
+        assert desk.window.in_turn
+        world.cue("go-on")
+        await barrier_in(desk, desk.window_id)
+        assert [row.text for row in await desk.branch()][-2:] == ["begun\n\nended", LOGGED_OUT]
+    old, begun, new = processes(world)
+    assert old == begun != new
+
+
+async def test_m08_on_the_screen_a_tab_that_is_opened_again_after_a_logout_elsewhere_begins_anew_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say canary-old")
+        await person.sees("  canary-old")
+        await person.idle()
+        tabs = person.chat.context.tabs
+        closed = await open_window(tabs.store, person.tab.conversation.id, person.tab.leaf_id)
+        async with Database.open(tmp_path / "data" / "catena.db") as other, other.write() as tx:
+            await note_logout(tx, agent="rehearsal", profile="")
+        await person.sees("logged out")
+
+        tab = await tabs.reopen(closed)
+
+        assert tab is not None
+        async with tabs.store.read() as reader:
+            leaf = await messages.get(reader, tab.leaf_id or "")
+        assert leaf is not None and leaf.barrier and leaf.text == LOGGED_OUT

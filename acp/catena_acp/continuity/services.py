@@ -268,10 +268,24 @@ class Services:
 
 @dataclass(slots=True)
 class HeardLogouts:
-    """The logouts that a conversation of ours has heard of, and its windows that have yet to begin anew after one."""
+    """The logouts that a conversation of ours has heard of, and which of them its windows have begun anew after."""
 
     last: Mapping[Account, int] = field(default_factory=dict)
-    owing: set[str] = field(default_factory=set)
+    number: int = 0  # of those from the account of the conversation
+    # By window: the number of the one that it began anew after.
+    begun: dict[str, int] = field(default_factory=dict)
+
+    def known_in(self, window_id: str) -> int:
+        """The number of the logout that the window began anew after."""
+        return self.begun.get(window_id, 0)
+
+    def owes(self, window_id: str) -> bool:
+        """True if the window has yet to begin anew, be it since it was closed meanwhile."""
+        return self.known_in(window_id) < self.number
+
+    def went_back(self, window_id: str) -> None:
+        """The person took the window to where it stands, and is told that the next prompt includes it."""
+        self.begun[window_id] = self.number
 
     def is_news(self, account: Account, last: Mapping[Account, int]) -> bool:
         """True if somebody logged out of the account since, as the ``last`` logouts are stored now."""

@@ -60,7 +60,8 @@ class Conversation(LiveConversation):
         self.rules = ConversationRules(self)
         self.servers = ConversationServers(self)
         self.asides = Asides(self)
-        self.logins = Logins(self, self.window, lambda: [each.logins for each in all_live()])
+        self.logins = Logins(self, self._windows, lambda: [each.logins for each in all_live()])
+        self.on_logouts = self.logins.hear_everywhere
 
     @property
     def busy(self) -> bool:

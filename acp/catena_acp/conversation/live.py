@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
@@ -61,6 +61,7 @@ from catena_acp.port.session_events import (
 from catena_store import places
 from catena_store.chains import turns, usage
 from catena_store.conversations import conversations, messages
+from catena_store.conversations.logouts import Account
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.records import ConversationRecord, Kind, Link, Owner, Turn
@@ -103,6 +104,7 @@ class LiveConversation:
         self.holder: Owner | None = None  # the other client that has it, or had it last; None if it is ours
         self.free = False  # that client is gone: it can be taken over
         self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
+        self.on_logouts: Callable[[Mapping[Account, int]], None] = lambda last: None  # told the last ones
         self.closing = False
         self.cut_by = CutBy.EXIT  # what cuts its turns off when it is closed
         self.questions = PendingQuestions(self._publish_question)
@@ -450,6 +452,10 @@ class LiveConversation:
         self.publish(LeafMoved(window_id, leaf_id))
         if window_id in self.windows:
             self.clear_carrier(window_id)
+
+    def hear_logouts(self, last: Mapping[Account, int]) -> None:
+        """Hear which logouts were the last: nothing new goes to a process from before one."""
+        self.on_logouts(last)
 
     def set_carrier(self, window_id: str, live: LiveSession) -> None:
         """Set the session that carries the window."""

@@ -225,6 +225,8 @@ class OpenTabs:
         conversation = await self._conversations.open(window.conversation_id)
         opened = conversation.window(window.id)
         # What a client that is gone had left there is in order only now.
+        if opened.at_rest:
+            await conversation.logins.begin_anew(opened)
         later = await opened.follow_place()
         async with self._db.read() as reader:
             window = await windows.get(reader, window.id) or window

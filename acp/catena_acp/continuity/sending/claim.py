@@ -23,7 +23,6 @@ from catena_acp.spoken.spoken import ended_in
 from catena_store import ancestry, places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
-from catena_store.conversations.logouts import last_logouts, said_before_logout
 from catena_store.database.database import Reader, Writer
 from catena_store.records import ContextSource, Kind, Link, Message, NewMessage, Path, StopReason, Turn
 from catena_store.windows import windows
@@ -54,7 +53,7 @@ class Claim:
         context, row = self._context, self._row
         git = await context.host.environment.git(context.record.cwd)
         async with context.tenure.write() as tx:
-            await self._refuse_after_logout(tx)
+            await self._refuse_after_logout(tx, agent)
             situation = await context.situation(tx, agent, self._window_id, row.parent_id, prompt_id=row.id)
             link = next((known for known in situation.links if known.id == live.link_id), None)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
@@ -112,15 +111,10 @@ class Claim:
             context.host.publish(MessageAdded(self._window_id, message))
         return running
 
-    async def _refuse_after_logout(self, reader: Reader) -> None:
-        """Raise NotSent if the window has yet to begin anew after a logout, maybe one that nobody here has seen yet."""
-        context, heard = self._context, self._context.tenure.logouts
-        agent, profile = context.spec.name, context.spec.profile
-        news = heard.is_news((agent, profile), await last_logouts(reader))
-        if (news or self._window_id in heard.owing) and await said_before_logout(
-            reader, self._row.parent_id, context.record.family, agent=agent, profile=profile
-        ):
-            heard.owing.add(self._window_id)  # it may have missed the news while it was opened
+    async def _refuse_after_logout(self, reader: Reader, agent: AgentPort) -> None:
+        """Raise NotSent if the agent's process, or what is above and was not gone back to, is from before a logout."""
+        context, known = self._context, self._context.tenure.logouts.known_in(self._window_id)
+        if await context.is_before_logout(reader, agent, self._row.parent_id, known):
             raise NotSent(None, _LOGGED_OUT.format(title=context.title))
 
     async def _prior_context(self, reader: Reader, path: Path, link: Link) -> PriorContext | None:

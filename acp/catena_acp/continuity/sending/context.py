@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -33,6 +33,7 @@ from catena_acp.port.port import AgentPort, AgentSpec, SessionSetup
 from catena_acp.port.session_events import QuestionEvent, SessionOpened, ToolCallChanged
 from catena_store import ancestry
 from catena_store.chains import agents, links, turns
+from catena_store.conversations.logouts import Account, last_logouts, said_before_logout
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld, StoreError
 from catena_store.records import (
@@ -96,6 +97,10 @@ class Host(SessionListener, Protocol):
         self, live: LiveSession, event: QuestionEvent | ToolCallChanged, subject: RequestSubject | None = None
     ) -> None:
         """Publish a question of the session, that it changed, or that it is closed."""
+        ...
+
+    def hear_logouts(self, last: Mapping[Account, int]) -> None:
+        """Hear which logouts were the last: nothing new goes to a process from before one."""
         ...
 
     def set_carrier(self, window_id: str, live: LiveSession) -> None:
@@ -172,6 +177,21 @@ class SendContext:
             lambda words: self.host.publish(Remarked(window_id, words)),
         )
 
+    async def is_before_logout(
+        self, reader: Reader, agent: AgentPort | None, above: str | None, known: int
+    ) -> bool:
+        """True if a prompt must not go out: its agent's process or what is above is from before a logout.
+
+        ``known`` is the number of the logout that was begun anew after. One that nobody here has seen yet is heard.
+        """
+        self.host.hear_logouts(await last_logouts(reader))
+        if agent and agent.alive and not self.agents.serves(agent):
+            return True
+        name, profile, family = self.spec.name, self.spec.profile, self.record.family
+        return known < self.tenure.logouts.number and await said_before_logout(
+            reader, above, family, agent=name, profile=profile
+        )
+
     async def situation(
         self, reader: Reader, agent: AgentPort, window_id: str, above: str | None, *, prompt_id: str = ""
     ) -> route.Situation:
@@ -207,8 +227,13 @@ class SendContext:
             prompt_id=prompt_id,
             others=copyable,
         )
-        warm, copies = self.sessions.warm(situation.links), frozenset(link.id for link in copyable)
-        return replace(situation, warm=warm, copyable=copies)
+        ending = {link_id for link_id in situation.busy if self.sessions.is_ending(link_id)}
+        return replace(
+            situation,
+            clean_turns=[turn for turn in situation.clean_turns if turn.link_id not in ending],
+            warm=self.sessions.warm(situation.links),
+            copyable=frozenset(link.id for link in copyable),
+        )
 
     async def _copyable(self, reader: Reader, abilities: Abilities | None) -> list[Link]:
         """Links of this agent in another directory or with another profile whose files can be copied for the target."""

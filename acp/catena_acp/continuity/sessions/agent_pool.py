@@ -1,7 +1,8 @@
 """The agents' processes: one for each agent, profile and family of conversations.
 
 Started when first needed, never for every tab that comes back; ended when nobody prompted it for some time and it is
-of no use meanwhile. Killing one touches no other.
+of no use meanwhile. Killing one touches no other. One that is retired, since somebody logged out of its account, only
+ends its turns: whoever needs the agent meanwhile gets another process.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from catena_acp.continuity.services import Printed, StartAgent
 from catena_acp.errors import AgentGone
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import agents, usage
+from catena_store.conversations.logouts import Account
 from catena_store.database.database import Reader, Writer
 from catena_store.records import AgentGroup
 
@@ -26,7 +28,7 @@ _LOOK_SECONDS = 60.0  # between looks at an idle agent that was still of use
 _Key = tuple[str, str, str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Place:
     """One agent's place in the pool: its process, and the turns that use it."""
 
@@ -35,6 +37,7 @@ class _Place:
     users: int = 0  # turns under way
     idle: asyncio.TimerHandle | None = None
     free: asyncio.Event = field(default_factory=asyncio.Event)  # set when a turn leaves it without users
+    retired: bool = False
 
 
 class Agents:
@@ -55,6 +58,7 @@ class Agents:
         self._idle_seconds = idle_seconds
         self._is_of_use = is_of_use
         self._places: dict[_Key, _Place] = {}
+        self._retired: list[tuple[_Key, _Place]] = []  # whose turns go on
         self._ending: set[asyncio.Task[None]] = set()
         self._over = False  # none is started any more
 
@@ -79,9 +83,11 @@ class Agents:
                 if self._over:
                     raise AgentGone(None)
                 agent = await self._start(spec, cwd, printed)
-                if self._places.get(key) is not place:  # its family was ended meanwhile
+                if self._places.get(key) is not place:  # it was retired, or its family ended, meanwhile
                     await agent.stop()
-                    raise AgentGone(None)
+                    if not place.retired:
+                        raise AgentGone(None)
+                    return await self.running(spec, family, cwd, started, printed)
                 place.agent = agent
                 started(place.agent)
             self._rest(place)
@@ -91,6 +97,10 @@ class Agents:
         """The live agent; None if it does not run."""
         place = self._places.get((spec.name, spec.profile, family))
         return place.agent if place and place.agent and place.agent.alive else None
+
+    def serves(self, agent: AgentPort) -> bool:
+        """True if a prompt may go to the agent; False for one that is retired or ended."""
+        return agent.alive and any(place.agent is agent for place in self._places.values())
 
     def all_live(self) -> list[AgentPort]:
         """The live agents, one of each agent and profile: all of those share their sessions."""
@@ -103,13 +113,13 @@ class Agents:
         """The process groups that run for a family, as its lease keeps them."""
         return [
             AgentGroup(*place.agent.group)
-            for key, place in self._places.items()
+            for key, place in self._all
             if key[2] == family and place.agent and place.agent.alive
         ]
 
     def hold(self, agent: AgentPort) -> Callable[[], None]:
         """Keep the agent from being ended as idle; return a function that releases it."""
-        place = next((place for place in self._places.values() if place.agent is agent), None)
+        place = next((place for _, place in self._all if place.agent is agent), None)
         if place is None:
             return lambda: None
         place.users += 1
@@ -126,7 +136,7 @@ class Agents:
     def in_use(self, spec: AgentSpec) -> bool:
         """True while a turn of the agent is under way, in any family, or a login to it."""
         account = (spec.name, spec.profile)
-        return any(place.users > 0 for key, place in self._places.items() if key[:2] == account)
+        return any(place.users > 0 for key, place in self._all if key[:2] == account)
 
     async def end(self, spec: AgentSpec, family: str) -> None:
         """End one agent as soon as no turn of it is under way; the next prompt waits for that and starts it anew."""
@@ -140,11 +150,13 @@ class Agents:
             if ending := self._end_idle(place):
                 await asyncio.shield(ending)
 
-    def end_unused(self, spec: AgentSpec, family: str) -> None:
-        """End one agent in the background, unless a turn or a side question of it is under way."""
-        place = self._places.get((spec.name, spec.profile, family))
-        if place and not place.users:
-            self._end_idle(place)
+    def retire(self, account: Account, family: str) -> None:
+        """Let nothing new go to the process of one agent, and end it as soon as no turn of it is under way."""
+        key = (*account, family)
+        if place := self._places.pop(key, None):
+            place.retired = True
+            self._retired.append((key, place))
+            self._rest(place)
 
     def drop(self, agent: AgentPort) -> None:
         """End an agent in the background, unless a turn of it is under way."""
@@ -160,26 +172,35 @@ class Agents:
 
     async def end_family(self, family: str) -> None:
         """End every agent of a family."""
-        await self._end([key for key in self._places if key[2] == family])
+        await self._end([(key, place) for key, place in self._all if key[2] == family])
 
     async def end_all(self) -> None:
         """End every agent, all at once, for good."""
         self._over = True
-        await self._end(list(self._places))
+        await self._end(self._all)
         await asyncio.gather(*self._ending)
 
-    async def _end(self, keys: list[_Key]) -> None:
-        places = [self._places.pop(key) for key in keys]
-        for place in places:
+    @property
+    def _all(self) -> list[tuple[_Key, _Place]]:
+        return [*self._places.items(), *self._retired]
+
+    async def _end(self, ended: list[tuple[_Key, _Place]]) -> None:
+        for key, place in ended:
+            if self._places.get(key) is place:
+                del self._places[key]
             if place.idle:
                 place.idle.cancel()
-        await asyncio.gather(*(place.agent.stop() for place in places if place.agent))
+        self._retired = [each for each in self._retired if each not in ended]
+        await asyncio.gather(*(place.agent.stop() for _, place in ended if place.agent))
 
     def _rest(self, place: _Place) -> None:
         if place.idle:
             place.idle.cancel()
             place.idle = None
-        if not place.users and place.agent and self._idle_seconds:
+        if place.retired and not place.users:
+            self._retired = [each for each in self._retired if each[1] is not place]
+            self._end_idle(place)
+        elif not place.users and place.agent and self._idle_seconds:
             self._look_after(place, self._idle_seconds)
 
     def _look_after(self, place: _Place, seconds: float) -> None:

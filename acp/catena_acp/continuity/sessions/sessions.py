@@ -132,8 +132,10 @@ class LiveSession:
 class Sessions:
     """The live sessions of one family of conversations, by link: they share their agents' processes."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, serves: Callable[[AgentPort], bool]) -> None:
+        """``serves`` tells whether a prompt may go to an agent; the sessions of another only end their turns."""
         self._services = services
+        self._serves = serves
         self._live: dict[str, LiveSession] = {}
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # while it is wanted
         # Openings that the agent may still answer.
@@ -149,9 +151,14 @@ class Sessions:
         return frozenset(link.id for link in candidates if self.of(link) is not None)
 
     def of(self, link: Link) -> LiveSession | None:
-        """The live session of this link; None if there is none or it is stale."""
+        """The live session of this link; None if there is none, it is stale, or its agent takes no prompts."""
         live = self._live.get(link.id)
-        return live if live and live.agent.alive and live.version == link.version else None
+        return live if live and self._serves(live.agent) and live.version == link.version else None
+
+    def is_ending(self, link_id: str) -> bool:
+        """True for a session of an agent that takes no prompts any more: a turn of it is left alone."""
+        live = self._live.get(link_id)
+        return live is not None and not self._serves(live.agent)
 
     def by_link(self, link_id: str) -> LiveSession | None:
         """The live session of a link, stale or not."""

@@ -1,8 +1,9 @@
 """Logging in to a conversation's agent and out of it.
 
 A login changes nothing of the chain: the next prompt finds the sessions that it would have found before. Logging out,
-here or in another process, makes a barrier in every open window of this client that talks to the account, so that
-whoever logs in next is told nothing of what stands above it. Until such a window has it, no prompt goes out there.
+here or in another process, makes a barrier in every window of this client that talks to the account, so that whoever
+logs in next is told nothing of what stands above it. Until such a window has it, no prompt goes out there, and none
+goes to a process from before the logout.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.rows import brought_something
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import (
-    AgentMissing,
     LoginNeeded,
     LogoutNotOffered,
     NoSuchLogin,
@@ -77,13 +77,16 @@ class Logins:
     def __init__(
         self,
         conversation: LiveConversation,
-        window_of: Callable[[str], Window],
+        windows: Mapping[str, Window],
         all_live: Callable[[], Iterable[Logins]],
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """``all_live`` gives the logins of every conversation that is live in this client, this one among them."""
+        """``windows`` are the conversation's, also those that were closed.
+
+        ``all_live`` gives the logins of every conversation that is live in this client, this one among them.
+        """
         self._conversation = conversation
-        self._window_of = window_of
+        self._windows = windows
         self._all_live = all_live
         self._environment = environment
         self._known: dict[tuple[str, str], tuple[AuthMethod, ...]] = {}  # by agent and profile
@@ -144,45 +147,61 @@ class Logins:
             raise StillAtWork
         await self._ahead(window, lambda context, agent: self._log_out(window, context, agent), apart=True)
 
-    def hear(self, last: Mapping[Account, int], asked_in: str | None = None) -> None:
-        """Hear which logouts were the last: after one from our account what goes to it begins anew in every window.
+    def hear_everywhere(self, last: Mapping[Account, int], asked_in: str | None = None) -> None:
+        """Let every conversation that is live in this client hear which logouts were the last."""
+        for logins in self._all_live():
+            logins.hear(last, asked_in)
 
-        A window in mid-turn does so when that is over, the one that it was ``asked_in`` by itself. Each is told;
-        nothing is done where another client holds the conversation.
+    def hear(self, last: Mapping[Account, int], asked_in: str | None = None) -> None:
+        """Hear which logouts were the last: nothing new goes to a process of an account from before one.
+
+        After one from our account what goes to it begins anew in every window: in mid-turn when that is over, in the
+        one that it was ``asked_in`` by itself, in a closed one when it is opened. Each is told; nothing is done where
+        another client holds the conversation.
         """
         if (tenure := self._conversation.tenure) is None:
             return
-        if tenure.logouts.is_news(self._agent, last):
-            tenure.logouts.owing |= self._conversation.windows
-            for window_id in self._conversation.windows - {asked_in}:
-                self._leave_account(window_id)
-        tenure.logouts.last = last
+        heard, record = tenure.logouts, self._conversation.record
+        news = [account for account in last if heard.is_news(account, last)]
+        heard.last = last
+        for account in news:
+            self._conversation.agents.retire(account, record.family)
+        if self._agent in news:
+            heard.number += 1
+            for window in self._windows.values():
+                if window.id != asked_in and (window.busy or window.id in self._conversation.windows):
+                    self._conversation.spawn(self.begin_anew(window))
 
-    def _leave_account(self, window_id: str) -> None:
-        self._conversation.spawn(self._left_account(self._window_of(window_id)))
+    async def begin_anew(self, window: Window) -> None:
+        """Let a window begin anew that has yet to do so after a logout, when its turn is over: that is waited for.
 
-    async def _left_account(self, window: Window) -> None:
+        Trouble is published, not raised; until it is done no prompt goes out there.
+        """
+        if not self._owes(window.id):
+            return
         try:
-            if await window.run_exclusively(lambda: self._begin_anew(window), wait=True):
-                context = self._conversation.send_context()
-                context.agents.end_unused(context.spec, context.record.family)
-        except (Fenced, ReadOnly, AgentMissing):
+            await window.run_exclusively(lambda: self._begin_anew(window), wait=True)
+        except (Fenced, ReadOnly):
             pass  # whoever has the conversation now says what its next session is told
         except StoreError as error:
             self._conversation.publish(Troubled(window.id, Problem(Trouble.STORE, str(error))))
 
-    async def _begin_anew(self, window: Window) -> bool:
-        """Add the barrier that a window owes, if that keeps anything back; False if it owes none any more."""
-        owing = self._conversation.writable().logouts.owing
-        if window.id not in owing:
-            return False
+    async def _begin_anew(self, window: Window) -> None:
+        """Add the barrier that a window owes, if it owes one and that keeps anything back."""
+        heard = self._conversation.writable().logouts
+        if not heard.owes(window.id):
+            return
+        number = heard.number
         row = await with_retries(lambda: self._barrier(window))
-        owing.discard(window.id)
+        heard.begun[window.id] = number
         self._owed.pop(window.id, None)
         if row is not None:
             self._conversation.publish(MessageAdded(window.id, row))
         self._conversation.clear_carrier(window.id)
-        return True
+
+    def _owes(self, window_id: str) -> bool:
+        tenure = self._conversation.tenure
+        return tenure is not None and tenure.logouts.owes(window_id) and window_id in self._windows
 
     async def owed(self, window: Window) -> UnansweredPrompt | None:
         """The window's last prompt, where it got no answer since a login was needed."""
@@ -248,7 +267,6 @@ class Logins:
         # Conversations that are closed now have their barrier when they are opened.
         await shielded(with_retries(lambda: self._note_logout(window.id)))
         await shielded(self._begin_anew(window))
-        await context.agents.end(context.spec, context.record.family)
 
     async def _barrier(self, window: Window) -> Message | None:
         async with self._conversation.write() as tx:
@@ -264,8 +282,7 @@ class Logins:
         async with self._conversation.services.db.write() as tx:
             await logouts.note_logout(tx, agent=agent, profile=profile)
             last = await logouts.last_logouts(tx)
-        for logins in self._all_live():
-            logins.hear(last, asked_in)
+        self.hear_everywhere(last, asked_in)
 
     def _handle(self, event: ConversationEvent) -> None:
         match event:
@@ -277,8 +294,8 @@ class Logins:
                     self._owed[window_id] = returned
                 else:
                     self._owed.pop(window_id, None)
-                if (tenure := self._conversation.tenure) and window_id in tenure.logouts.owing:
-                    self._leave_account(window_id)  # again, where the store did not take it
+                if self._owes(window_id):  # again, where the store did not take it
+                    self._conversation.spawn(self.begin_anew(self._windows[window_id]))
             case LeafMoved(window_id=window_id):
                 self._owed.pop(window_id, None)
             case MessageAdded(window_id=window_id, message=message) if message.kind is Kind.USER:

@@ -35,7 +35,15 @@ from catena_acp.conversation.asides.session import (
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.errors import AgentError, AgentGone, NoCheckpoint, NotAQuestion, ReadOnly, StillAtWork
+from catena_acp.errors import (
+    AgentError,
+    AgentGone,
+    NoCheckpoint,
+    NotAQuestion,
+    NotSent,
+    ReadOnly,
+    StillAtWork,
+)
 from catena_acp.permissions.options import option_of
 from catena_acp.permissions.subject import only_reads, subject_of
 from catena_acp.port.elicitation.requests import DECLINE
@@ -67,6 +75,10 @@ _INTRODUCTION: Final = (
 )
 _BEGUN_ANEW: Final = "The agent was restarted; the questions above were replayed."
 _OTHER_MODEL: Final = "{title} answers with other settings than in the conversation: {what}."
+_LOGGED_OUT: Final = (
+    "You logged out of {title} before this was asked, so it was not sent. "
+    "A new side question can be asked below the line “logged out”."
+)
 _REFUSED: Final = (
     "{title} tried to do more than read: {what}. Side questions are read-only, so this was denied."
 )
@@ -122,6 +134,7 @@ class Aside:
             new_id=conversation.services.new_id,
             clock=conversation.services.clock,
         )
+        self._knows_logout = context.tenure.logouts.known_in(window_id)
         self._checkpoints: CheckpointStore = MemoryCheckpoints()  # the id of each is its question's
         self._opening: asyncio.Task[AsideSession] | None = None
         self._leaving: asyncio.Task[None] | None = None  # the session of a question that was taken back ends
@@ -190,7 +203,7 @@ class Aside:
             except AgentError as error:
                 for event in self._over(Ending(StopReason.ERROR, error)):
                     yield event
-            except (StoreError, ReadOnly) as error:
+            except (StoreError, ReadOnly, NotSent) as error:
                 for row in self._rows.close(clean=False, tool_status="unknown"):
                     yield row
                 yield AsideEnded(StopReason.ERROR, str(error))
@@ -262,6 +275,7 @@ class Aside:
     async def _opened(self) -> AsideSession:
         """Its session; anew where its agent has ended since."""
         before = self._session
+        await self._refuse_after_logout(before)
         if before and not before.agent.alive:
             before.release()
             self._leave_session()
@@ -270,7 +284,16 @@ class Aside:
             # Whoever breaks off the question must not leave a session behind that nobody knows of.
             self._opening = asyncio.ensure_future(opening.open())
         assert self._opening is not None
-        return await outlived(self._opening)
+        session = await outlived(self._opening)
+        await self._refuse_after_logout(session)
+        return session
+
+    async def _refuse_after_logout(self, session: AsideSession | None) -> None:
+        """Raise NotSent if the aside knows what was said before a logout, or its process is from before one."""
+        agent, known = session.agent if session else None, self._knows_logout
+        async with self._context.services.db.read() as reader:
+            if await self._context.is_before_logout(reader, agent, self._leaf_id, known):
+                raise NotSent(None, _LOGGED_OUT.format(title=self.title))
 
     async def _asked(
         self, question_id: str, question: str, files: Sequence[Attachment]

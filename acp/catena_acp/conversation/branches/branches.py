@@ -386,4 +386,6 @@ async def remark_on_logout(conversation: LiveConversation, window_id: str, leaf_
                 reader, leaf_id, record.family, agent=record.agent, profile=record.profile
             )
     if before:
+        if tenure := conversation.tenure:
+            tenure.logouts.went_back(window_id)
         conversation.publish(Remarked(window_id, _REMARK.format(title=conversation.agent_title)))

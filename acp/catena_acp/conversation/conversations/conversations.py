@@ -343,7 +343,7 @@ class Conversations:
         tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.OwnLease) else None
         if tenure:
             await begin_anew_after_logout(tenure, record)
-        sessions = self._sessions.setdefault(record.family, Sessions(self._services))
+        sessions = self._sessions.setdefault(record.family, Sessions(self._services, self._agents.serves))
         conversation = Conversation(
             self._services,
             record,

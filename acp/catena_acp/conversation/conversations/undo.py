@@ -120,6 +120,8 @@ class ConversationUndo:
             window = await windows.get(reader, window_id)
         for live in self._live.live:
             if window and live.id == window.conversation_id:
+                if live.tenure:
+                    live.tenure.logouts.went_back(window_id)
                 live.moved(window_id, window.leaf_id)
 
 

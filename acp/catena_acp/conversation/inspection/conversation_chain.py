@@ -153,7 +153,7 @@ class ConversationChain:
         except AgentError as error:
             return Loads.UNKNOWN, f"{link.agent} could not be asked: {error}"
         abilities = agent.abilities
-        if context.sessions.of(link):
+        if context.sessions.of(link) or context.sessions.is_ending(link.id):
             return Loads.YES, "open now"
         if abilities.quirks.load_destroys:
             return Loads.UNKNOWN, f"not checked: {agent_title(agent)} may lose a session by opening it"
