@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import pytest
 
 from catena_acp.continuity import cancellation as waits
 from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
+from catena_acp.continuity.services import WhileIdle
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns import late_updates
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
+from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.prompts import overdue
-from catena_acp.port.session_events import SessionOpened
+from catena_acp.port.session_events import Event, SessionOpened
 from catena_acp.protocol.connection import Connection
 from catena_store.chains import agents
 from catena_store.errors import StoreBusy, StoreFull
@@ -70,7 +73,7 @@ async def test_s05_what_is_said_between_turns_while_the_store_cannot_be_read_is_
     monkeypatch.setattr(late_updates, "AGAIN_SECONDS", 0.05)
     begin, refusals = LateUpdates._begin, [StoreBusy(world.store), StoreBusy(world.store)]
 
-    async def locked(self: LateUpdates, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
+    async def locked(self: LateUpdates, live: LiveSession) -> tuple[Recorder | None, Reducer | None] | None:
         if refusals:
             raise refusals.pop()
         return await begin(self, live)
@@ -192,3 +195,37 @@ async def test_s05_a_fork_whose_source_said_what_a_full_disk_refuses_is_not_left
         (fork,) = made
         closed = [request["session"] for request in world.requests("session/close")]
         assert fork in closed
+
+
+async def test_s05_what_is_said_between_a_prompts_claim_and_its_text_holds_up_no_fork_of_what_is_above(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_updates, "AGAIN_SECONDS", 0.05)
+    claimed, goes_out = asyncio.Event(), asyncio.Event()
+
+    async def keep(self: RunningTurn) -> None:
+        claimed.set()
+        await goes_out.wait()
+
+    async with world.client("--fork-at", while_idle=WhileIdle(probe=True)) as desk:
+        await desk.say("say one; between cue later")
+        await desk.window.settled()
+        end = (await desk.branch())[-1]
+        monkeypatch.setattr(RunningTurn, "keep_files_before", keep)
+        await desk.window.say("say two")
+        await claimed.wait()
+        world.cue("later")
+        (link,) = await desk.links()
+        live = desk.conversation.sessions.by_link(link.id)
+        assert live is not None
+        heard: list[Event] = []
+        unlisten = live.agent.listen(live.session_id, heard.append)
+        await until(lambda: bool(heard))
+        unlisten()
+
+        fork = await desk.conversations.fork(desk.conversation, window_id=desk.window_id, at=end.id)
+
+        assert fork.link is not None
+        goes_out.set()
+        late = await late_row(desk)
+        assert (await desk.branch())[-1].id == late.id, "behind the turn"

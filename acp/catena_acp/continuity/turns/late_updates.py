@@ -96,7 +96,10 @@ class LateUpdates:
                 await keep_late(tx, live.agent.abilities)
 
     async def settle(self, link_id: str) -> None:
-        """Store the late events of a link's session; to be called before a turn begins on it. Raises StoreError."""
+        """Store the late events of a link's session; to be called before a turn begins on it. Raises StoreError.
+
+        Those that came while a turn is open on it wait for its end, and nobody waits for them.
+        """
         if self._learning:
             await asyncio.wait(set(self._learning))
         if flow := self._flows.get(link_id):
@@ -118,7 +121,7 @@ class LateUpdates:
     async def close(self) -> None:
         """Store them a last time; what the store does not take then, only the sessions' own records have."""
         await self.settle_all()
-        while not all(flow.failed for flow in self._flows.values()):  # what came meanwhile
+        while not all(flow.tried.is_set() for flow in self._flows.values()):  # what came meanwhile
             await self.settle_all()
         if given_up := [flow.task for flow in self._flows.values() if flow.task]:
             for task in given_up:
@@ -164,18 +167,21 @@ class LateUpdates:
 
     async def _begin_once_readable(self, flow: _Flow) -> tuple[Recorder | None, Reducer | None]:
         while True:
+            failed: StoreError | None = None
             try:
-                return await self._begin(flow.live)
+                if begun := await self._begin(flow.live):
+                    return begun
             except StoreError as error:
-                await self._pause(flow, error)
+                failed = error
+            await self._pause(flow, failed)
 
     async def _until_taken(self, flow: _Flow, recorder: Recorder) -> None:
         while isinstance(recorder.failed, UNWRITABLE):
             await self._pause(flow, recorder.failed)
             await recorder.write([])
 
-    async def _pause(self, flow: _Flow, failed: StoreError) -> None:
-        """Wait until the store is tried again: at once where the session is to be settled."""
+    async def _pause(self, flow: _Flow, failed: StoreError | None) -> None:
+        """Wait until it is tried again: at once where the session is to be settled."""
         raise_if_cancelled()
         flow.failed = failed
         flow.tried.set()
@@ -185,7 +191,8 @@ class LateUpdates:
                     flow.wake.clear()
                     await flow.wake.wait()
 
-    async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None]:
+    async def _begin(self, live: LiveSession) -> tuple[Recorder | None, Reducer | None] | None:
+        """What the events go through, nothing for those that are not kept; None while a turn is open on the session."""
         async with self._services.db.read() as reader:
             link = await links.get(reader, live.link_id)
             window = await windows.get(reader, link.owner) if link and link.owner else None
@@ -196,7 +203,7 @@ class LateUpdates:
         if link.conversation_id != self._tenure.conversation_id:
             return None, None  # opened here to be forked; only its own conversation may add to it
         if busy:
-            raise StoreError("the end of the turn before is not stored yet")
+            return None
         reducer = Reducer(
             conversation_id=link.conversation_id,
             turn_id=None,
