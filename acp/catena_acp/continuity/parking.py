@@ -24,7 +24,7 @@ from catena_acp.continuity.cancellation import outlived, raise_if_cancelled, shi
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.sending.context import FORK_AT, HONOURED, IGNORED, SendContext, fork_at_of
 from catena_acp.continuity.sessions.agent_pool import keep_fork_at
-from catena_acp.continuity.sessions.opening import ask_for_fork, fork_anchors
+from catena_acp.continuity.sessions.opening import ask_for_fork, end_upstream, fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly
 from catena_acp.port.port import AgentPort
@@ -94,10 +94,7 @@ async def take_away(context: SendContext, source: ForkSource, opened: SessionOpe
     if not source.agent.abilities.delete:
         with contextlib.suppress(StoreError, ReadOnly):
             await _keep_in_mind(context, source, opened, cause)
-    with contextlib.suppress(AgentError):
-        await source.agent.close_session(opened.session_id)
-        if source.agent.abilities.delete:
-            await source.agent.delete_session(opened.session_id)
+    await end_upstream(source.agent, opened.session_id)
 
 
 async def _take_away_when_it_comes(

@@ -16,16 +16,18 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
     TurnEnded,
 )
+from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.conversation.conversations import forks
 from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation
 from catena_acp.errors import LoginNeeded, NotOfThisBranch, StillAtWork
 from catena_acp.protocol.connection import Connection
-from catena_store.chains import agents, links
+from catena_acp.trouble.troubles import Trouble
+from catena_store.chains import agents, hidden_sessions, links
 from catena_store.conversations import branches, conversations, messages
-from catena_store.errors import StoreError
-from catena_store.records import Cause, ContextSource, Kind, Message, MessageState
+from catena_store.errors import StoreError, StoreFull
+from catena_store.records import Cause, ContextSource, Kind, Link, Message, MessageState
 from catena_store.records import ConversationRecord as Record
 from catena_store.windows import journal, windows
 from support.conversations.rehearsed import Desk, World, open_window
@@ -66,6 +68,17 @@ async def said(desk: Desk) -> list[str]:
 async def rows_of(desk: Desk) -> list[Message]:
     async with desk.db.read() as reader:
         return await messages.of_conversation(reader, desk.conversation.id)
+
+
+async def without_link(desk: Desk) -> set[str]:
+    """The ids of the forks that were asked for, and that nobody has."""
+    async with desk.db.read() as reader:
+        return await hidden_sessions.forks_made(reader)
+
+
+def deleted(world: World) -> set[str]:
+    """The ids of the sessions that the agent was asked to delete."""
+    return {each["params"]["sessionId"] for each in world.requests("session/delete")}
 
 
 async def without_probes(desk: Desk) -> None:
@@ -425,6 +438,32 @@ async def test_f11_a_fork_holds_nothing_that_its_source_said_while_it_was_made(
         late_words = await until_late(desk)
         assert late_words not in (await said(branch))[-1]
         assert world.requests("session/fork")
+        assert deleted(world) == await without_link(desk)
+
+
+async def test_f08_a_fork_that_the_store_does_not_take_is_not_left_with_the_agent(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> Link:
+        raise StoreFull(world.store)
+
+    async with world.client() as desk:
+        await desk.say("say one")
+        await without_probes(desk)
+        leaf = (await desk.stored_window()).leaf_id
+        other = await open_window(desk.db, desk.conversation.id, leaf)
+        beside = Desk(desk.db, desk.conversations, desk.conversation, other)
+        desk.conversation.subscribe(beside.hear)
+        with monkeypatch.context() as full:
+            full.setattr(SendContext, "_add", refuse)
+            over = await beside.say("echo")
+        assert over.problem is not None and over.problem.trouble is Trouble.STORE and over.problem.returned
+        made = await without_link(desk)
+        assert len(made) == 1 and deleted(world) == made
+
+        over = await beside.say("echo")
+        assert how(over) is ContextSource.FORKED
+    assert deleted(world) == made
 
 
 async def test_f12_the_lineage_leads_from_the_branch_to_its_source_and_back(world: World) -> None:

@@ -16,11 +16,10 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, SessionPlace, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_name, kept_powers
 from catena_acp.continuity.sessions.environment import Environment
-from catena_acp.continuity.sessions.opening import ask_for_fork, fork_anchors
+from catena_acp.continuity.sessions.opening import ask_for_fork, end_upstream, fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import (
-    AgentError,
     AgentMissing,
     AgentRefused,
     NotCopied,
@@ -341,7 +340,7 @@ class SendContext:
     async def _open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
         place = self.place_for(window_id)
         opened = await agent.new_session(place)
-        async with _closed_without_link(agent, opened), self.tenure.write() as tx:
+        async with self._ended_without_link(agent, opened), self.tenure.write() as tx:
             held = await links.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
             why = "the agent reused its session id for another session"
             lost = await self._lose(tx, held, why) if held else None
@@ -396,7 +395,7 @@ class SendContext:
         pointers = _pointers(source, at[0] if at else None)
         opened, history = await self.sessions.open_fork(agent, opened, place, pointers)
         cause = Cause.FORK_AT if at else Cause.FORK
-        async with _closed_without_link(agent, opened):
+        async with self._ended_without_link(agent, opened):
             # What came before the fork was answered may be in it: the source has moved then.
             await self.sessions.settle(source.id)
             async with self.tenure.write() as tx:
@@ -405,11 +404,30 @@ class SendContext:
                 if not moved:
                     link = await self._add(tx, opened.session_id, cause, window_id, pointers)
         if moved:
-            await agent.close_session(opened.session_id)
+            await self._end_unless_held(agent, opened)
             return None
         self.host.publish(LinkChanged(window_id, link, None))
         how = ContextSource.FORKED_AT if at else ContextSource.FORKED
         return self.sessions.adopt(link, agent, opened, how, self.host, place, history=history)
+
+    @asynccontextmanager
+    async def _ended_without_link(self, agent: AgentPort, opened: SessionOpened) -> AsyncIterator[None]:
+        """End a session upstream whose link the store does not take."""
+        try:
+            yield
+        except SessionHeld:
+            raise
+        except StoreError:
+            with contextlib.suppress(StoreError):
+                await self._end_unless_held(agent, opened)
+            raise
+
+    async def _end_unless_held(self, agent: AgentPort, opened: SessionOpened) -> None:
+        """End a session upstream that is not needed; one whose id a link has is left alone. Raises StoreError."""
+        async with self.services.db.read() as reader:
+            held = await links.by_session(reader, self.spec.name, self.spec.profile, opened.session_id)
+        if held is None:
+            await end_upstream(agent, opened.session_id)
 
     async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
         """Open a session that is to be forked; False if it is open. Raises as ``Sessions.open_cold``."""
@@ -446,19 +464,6 @@ class SendContext:
                 cost_total=pointers.cost_total if pointers else None,
             ),
         )
-
-
-@asynccontextmanager
-async def _closed_without_link(agent: AgentPort, opened: SessionOpened) -> AsyncIterator[None]:
-    """Close a session upstream whose link the store does not take; another link's session is left alone."""
-    try:
-        yield
-    except SessionHeld:
-        raise
-    except StoreError:
-        with contextlib.suppress(AgentError):
-            await agent.close_session(opened.session_id)
-        raise
 
 
 async def read_situation(

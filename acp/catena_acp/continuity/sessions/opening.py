@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from catena_acp.continuity.services import ReplayWait, Services
-from catena_acp.errors import AgentRefused, ForkWrong
+from catena_acp.errors import AgentError, AgentRefused, ForkWrong
 from catena_acp.port.abilities import Quirks
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import (
@@ -154,6 +154,19 @@ async def ask_for_fork(
             async with services.db.write() as tx:
                 await hidden_sessions.answer_intent(tx, intent, opened.session_id)
     return opened
+
+
+async def end_upstream(agent: AgentPort, session_id: str) -> bool:
+    """Close a session, and delete it where the agent offers that; False if that is still to be done."""
+    try:
+        await agent.close_session(session_id)
+        if agent.abilities.delete:
+            await agent.delete_session(session_id)
+    except AgentRefused:
+        return True  # it stays in the agent's own list, and is used for nothing
+    except AgentError:
+        return False
+    return True
 
 
 async def fork_anchors(reader: Reader, of: Sequence[Turn], *, by_prompt: bool) -> dict[str, str]:

@@ -15,7 +15,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
-from catena_acp.continuity.sessions.opening import anchor_of, ask_for_fork, point_at
+from catena_acp.continuity.sessions.opening import anchor_of, ask_for_fork, end_upstream, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, ask_first, wanted_on
@@ -242,19 +242,6 @@ async def _apply_model(
     options = {option: value for option, value in wanted.options.items() if option in about}
     refused = await apply_settings(live, WantedSettings(None, wanted.model, options))
     return refused, live.state.model
-
-
-async def end_upstream(agent: AgentPort, session_id: str) -> bool:
-    """Close a session, and delete it where the agent offers that; False if that is still to be done."""
-    try:
-        await agent.close_session(session_id)
-        if agent.abilities.delete:
-            await agent.delete_session(session_id)
-    except AgentRefused:
-        return True  # it stays in the agent's own list, and is used for nothing
-    except AgentError:
-        return False
-    return True
 
 
 async def throw_away(context: SendContext, session: AsideSession) -> None:

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.services import Services
-from catena_acp.continuity.sessions.opening import is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.opening import end_upstream, is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.conversation.asides.session import end_upstream
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.journal import move_window, opened_window
