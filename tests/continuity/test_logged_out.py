@@ -191,8 +191,9 @@ async def test_m08_a_conversation_that_was_closed_at_the_logout_begins_anew_when
 
 
 async def test_m08_a_conversation_that_another_client_had_at_the_logout_begins_anew_when_it_is_taken_over(
-    world: World,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(foreign_conversations, "PLACE_SECONDS", 3600.0)  # the owner hears nothing of it
     async with world.client() as owner:
         await owner.say("say canary-old")
         async with world.client(resume=owner) as desk:
