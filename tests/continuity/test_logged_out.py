@@ -11,6 +11,7 @@ from catena_acp.continuity.conversation_events import (
     LeafMoved,
     MessageAdded,
     PromptReturned,
+    QueueChanged,
     Remarked,
     Troubled,
     TurnEnded,
@@ -383,6 +384,26 @@ async def test_m08_every_queued_prompt_goes_out_below_the_line_of_a_logout_elsew
         await barrier_in(desk, desk.window_id)
         await until(lambda: len(world.prompts()) == 3)
         assert world.prompts()[2:] == [["say three"]]
+
+
+async def test_m08_nothing_is_said_into_a_turn_that_still_runs_from_before_a_logout_elsewhere(
+    world: World,
+) -> None:
+    async with world.client("--steering") as desk, world.client() as other:
+        await mid_turn(desk)
+        await desk.window.say("echo")
+        item = (await desk.until_told(QueueChanged, lambda news: bool(news.items))).items[0]
+        await logged_out_and_in_again(other)
+        await has_heard(desk)
+
+        assert not await desk.window.send_now(item.id)
+
+        await barrier_in(desk, desk.window_id)
+        await until(lambda: len(world.prompts()) == 2)
+        await desk.window.wait_idle()
+    begun, new = processes(world)
+    assert begun != new
+    assert world.requests("_session/steering") == []
 
 
 async def test_m08_a_logout_while_a_conversation_is_opened_refuses_one_prompt_at_most(

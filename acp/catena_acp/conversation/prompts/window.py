@@ -444,8 +444,8 @@ class Window:
         Else the turn is stopped and the prompt goes next. Raises NotFound.
         """
         item = await self.queue.get(item_id)
-        running = self._prompts.delivery.running
-        if running and can_be_steered(running, item.text):
+        running, agents = self._prompts.delivery.running, self._conversation.agents
+        if running and agents.serves(running.live.agent) and can_be_steered(running, item.text):
             if await self._prompts.delivery.steering.say_into(running, item_id):
                 return True
         else:
