@@ -405,6 +405,31 @@ async def test_r16_an_agent_that_was_just_starting_when_its_conversation_was_clo
     assert not started[0].alive
 
 
+async def test_m08_an_agent_that_was_just_starting_when_its_account_was_logged_out_of_is_started_anew(
+    world: World,
+) -> None:
+    begun, goes_on, started = asyncio.Event(), asyncio.Event(), list[AgentPort]()
+
+    async def start(spec: AgentSpec, cwd: str, printed: Printed) -> AgentPort:
+        begun.set()
+        await goes_on.wait()
+        started.append(await start_agent(spec, cwd=cwd, client_version="test"))
+        return started[-1]
+
+    def running() -> asyncio.Future[AgentPort]:
+        asked = agents.running(world.spec(), "family", str(world.project), lambda _: None)
+        return asyncio.ensure_future(asked)
+
+    agents = Agents(start)
+    asked = [running(), running()]
+    await begun.wait()
+    agents.retire(("rehearsal", ""), "family")
+    goes_on.set()
+    first, second = await asyncio.gather(*asked)
+    assert started == [started[0], first] and first is second and first.alive and not started[0].alive
+    await agents.end_all()
+
+
 async def test_r12_a_prompt_that_is_given_back_stands_before_what_was_typed_meanwhile(world: World) -> None:
     async with world.client() as desk:
         rows = desk.window.rows

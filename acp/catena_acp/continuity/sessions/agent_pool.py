@@ -79,19 +79,21 @@ class Agents:
         key = (spec.name, spec.profile, family)
         place = self._places.setdefault(key, _Place())
         async with place.starting:
-            if place.agent is None or not place.agent.alive:
+            if not place.retired and (place.agent is None or not place.agent.alive):
                 if self._over:
                     raise AgentGone(None)
                 agent = await self._start(spec, cwd, printed)
-                if self._places.get(key) is not place:  # it was retired, or its family ended, meanwhile
+                if self._places.get(key) is place:
+                    place.agent = agent
+                    started(place.agent)
+                else:  # it was retired, or its family was ended, meanwhile
                     await agent.stop()
                     if not place.retired:
                         raise AgentGone(None)
-                    return await self.running(spec, family, cwd, started, printed)
-                place.agent = agent
-                started(place.agent)
-            self._rest(place)
-            return place.agent
+            if place.agent and not place.retired:
+                self._rest(place)
+                return place.agent
+        return await self.running(spec, family, cwd, started, printed)
 
     def live(self, spec: AgentSpec, family: str) -> AgentPort | None:
         """The live agent; None if it does not run."""
