@@ -29,7 +29,7 @@ from catena_acp.errors import AgentRefused, GivenUp, LoginNeeded, LogoutNotOffer
 from catena_acp.port.abilities import AuthMethod
 from catena_acp.port.port import AgentSpec
 from catena_acp.trouble.troubles import Trouble
-from catena_store.records import ContextSource, Kind, StopReason
+from catena_store.records import Cause, ContextSource, Kind, LinkState, StopReason
 from support.conversations.rehearsed import Desk, World, open_window
 
 
@@ -355,7 +355,7 @@ async def test_an_agent_without_a_logout_is_not_logged_out_and_its_own_way_is_sa
         assert not any(row.barrier for row in await desk.branch())
 
 
-async def test_a_login_waits_for_the_turn_of_another_window_and_a_logout_is_refused_meanwhile(
+async def test_a_login_leaves_the_turn_of_another_window_alone_and_a_logout_is_refused_meanwhile(
     world: World,
 ) -> None:
     async with world.client() as desk:
@@ -370,16 +370,36 @@ async def test_a_login_waits_for_the_turn_of_another_window_and_a_logout_is_refu
         with pytest.raises(StillAtWork):
             await desk.conversation.logins.log_in(desk.conversation.window(other), "rehearsal-login")
 
-        waiting = asyncio.ensure_future(desk.conversation.logins.logged_in(desk.window))
-        await asyncio.sleep(0)
-        world.cue("go-on")
-        await waiting
-
-        ended = await desk.until_told(TurnEnded, lambda news: news.window_id == other)
-        assert ended.turn is not None and ended.turn.stop_reason is StopReason.END_TURN
+        await desk.conversation.logins.logged_in(desk.window)
         over = await desk.say("echo")
         assert over.turn is not None and over.turn.how is ContextSource.RESUMED
+        world.cue("go-on")
+        ended = await desk.until_told(TurnEnded, lambda news: news.window_id == other)
+        assert ended.turn is not None and ended.turn.stop_reason is StopReason.END_TURN
     assert len(world.requests("initialize")) == 2
+
+
+async def test_a_login_outside_is_held_up_by_no_side_question_and_that_goes_on_in_the_new_process(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        aside = await desk.conversation.asides.begin(desk.window)
+        async for _ in aside.ask("say aside"):
+            pass
+        async with asyncio.timeout(10):
+            await desk.conversation.logins.logged_in(desk.window)
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is ContextSource.RESUMED
+        async for _ in aside.ask("echo"):
+            pass
+        assert "say one" in aside.text and "say aside" in aside.text
+        await aside.close()
+        assert [link.state for link in await desk.links() if link.cause is Cause.ASIDE] == [
+            LinkState.LOST
+        ] * 2
+    first, asked, second, again = [entry["pid"] for entry in world.requests("session/prompt")]
+    assert first == asked != second == again
 
 
 SPEC = AgentSpec("mine", "Mine", ("my-agent", "--acp"), (("HOME_OF", "mine"), ("SET", "yes")))

@@ -53,7 +53,9 @@ class Claim:
         context, row = self._context, self._row
         git = await context.host.environment.git(context.record.cwd)
         async with context.tenure.write() as tx:
-            await self._refuse_after_logout(tx, agent)
+            await self._refuse_after_logout(tx)
+            if agent.alive and not context.agents.serves(agent):
+                return None
             situation = await context.situation(tx, agent, self._window_id, row.parent_id, prompt_id=row.id)
             link = next((known for known in situation.links if known.id == live.link_id), None)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
@@ -111,10 +113,10 @@ class Claim:
             context.host.publish(MessageAdded(self._window_id, message))
         return running
 
-    async def _refuse_after_logout(self, reader: Reader, agent: AgentPort) -> None:
-        """Raise NotSent if the agent's process, or what is above and was not gone back to, is from before a logout."""
+    async def _refuse_after_logout(self, reader: Reader) -> None:
+        """Raise NotSent if what is above, and was not gone back to, is from before a logout."""
         context, known = self._context, self._context.tenure.logouts.known_in(self._window_id)
-        if await context.is_before_logout(reader, agent, self._row.parent_id, known):
+        if await context.is_before_logout(reader, self._row.parent_id, known):
             raise NotSent(None, _LOGGED_OUT.format(title=context.title))
 
     async def _prior_context(self, reader: Reader, path: Path, link: Link) -> PriorContext | None:

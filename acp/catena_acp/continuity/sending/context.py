@@ -176,16 +176,12 @@ class SendContext:
             lambda words: self.host.publish(Remarked(window_id, words)),
         )
 
-    async def is_before_logout(
-        self, reader: Reader, agent: AgentPort | None, above: str | None, known: int
-    ) -> bool:
-        """True if a prompt must not go out: its agent's process or what is above is from before a logout.
+    async def is_before_logout(self, reader: Reader, above: str | None, known: int) -> bool:
+        """True if no prompt may go out below a row, since that or what is above it is from before a logout.
 
         ``known`` is the number of the logout that was begun anew after. One that nobody here has seen yet is heard.
         """
         self.host.hear_logouts(await last_logouts(reader))
-        if agent and agent.alive and not self.agents.serves(agent):
-            return True
         name, profile, family = self.spec.name, self.spec.profile, self.record.family
         return known < self.tenure.logouts.number and await said_before_logout(
             reader, above, family, agent=name, profile=profile

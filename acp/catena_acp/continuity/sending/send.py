@@ -142,6 +142,8 @@ class PromptCarrier:
                     case route.New():
                         await self._open_new(agent)
             finally:
+                if agent.alive and not self._context.agents.serves(agent):
+                    self._tried.clear()  # what it was asked for says nothing of the process that takes its place
                 release()
         raise NotSent(self._last_error)
 

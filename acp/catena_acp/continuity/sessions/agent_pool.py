@@ -1,8 +1,8 @@
 """The agents' processes: one for each agent, profile and family of conversations.
 
 Started when first needed, never for every tab that comes back; ended when nobody prompted it for some time and it is
-of no use meanwhile. Killing one touches no other. One that is retired, since somebody logged out of its account, only
-ends its turns: whoever needs the agent meanwhile gets another process.
+of no use meanwhile. Killing one touches no other. One that is retired, since somebody logged in or out of its
+account, only ends its turns: whoever needs the agent meanwhile gets another process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class _Place:
     agent: AgentPort | None = None
     users: int = 0  # turns under way
     idle: asyncio.TimerHandle | None = None
-    free: asyncio.Event = field(default_factory=asyncio.Event)  # set when a turn leaves it without users
     retired: bool = False
 
 
@@ -129,8 +128,6 @@ class Agents:
 
         def release() -> None:
             place.users -= 1
-            if not place.users:
-                place.free.set()
             self._rest(place)
 
         return release
@@ -139,18 +136,6 @@ class Agents:
         """True while a turn of the agent is under way, in any family, or a login to it."""
         account = (spec.name, spec.profile)
         return any(place.users > 0 for key, place in self._all if key[:2] == account)
-
-    async def end(self, spec: AgentSpec, family: str) -> None:
-        """End one agent as soon as no turn of it is under way; the next prompt waits for that and starts it anew."""
-        place = self._places.get((spec.name, spec.profile, family))
-        if place is None:
-            return
-        async with place.starting:
-            while place.users:
-                place.free.clear()
-                await place.free.wait()
-            if ending := self._end_idle(place):
-                await asyncio.shield(ending)
 
     def retire(self, account: Account, family: str) -> None:
         """Let nothing new go to the process of one agent, and end it as soon as no turn of it is under way."""

@@ -130,11 +130,10 @@ class Logins:
         """Somebody logged in outside of the agent's process: the next prompt starts it anew, with the same chain."""
         context = self._conversation.send_context()
 
-        async def end() -> None:
-            self._conversation.set_doing(window.id, Doing.STARTING)
-            await context.agents.end(context.spec, context.record.family)
+        async def retire() -> None:
+            context.agents.retire(self._agent, context.record.family)
 
-        await window.run_before_next_prompt(end)
+        await window.run_before_next_prompt(retire)
 
     async def log_out(self, window: Window) -> None:
         """Log out of the agent; nothing above is told to the next session, all of it stays on the screen.

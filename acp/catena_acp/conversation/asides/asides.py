@@ -273,32 +273,34 @@ class Aside:
         return opening.result()
 
     async def _opened(self) -> AsideSession:
-        """Its session; anew where its agent has ended since."""
+        """Its session; anew where its agent has ended since, or takes no prompts any more. Raises NotSent."""
+        await self._refuse_after_logout()
         before = self._session
-        await self._refuse_after_logout(before)
-        if before and not before.agent.alive:
-            before.release()
+        if before and not self._context.agents.serves(before.agent):
             self._leave_session()
+            self._leaving = asyncio.ensure_future(throw_away(self._context, before))
         if self._session is None:
             opening = AsideSessionOpener(self._context, self.link_id, self._leaf_id, self._window_id)
             # Whoever breaks off the question must not leave a session behind that nobody knows of.
             self._opening = asyncio.ensure_future(opening.open())
         assert self._opening is not None
         session = await outlived(self._opening)
-        await self._refuse_after_logout(session)
+        if session.agent.alive and not self._context.agents.serves(session.agent):
+            return await self._opened()
         return session
 
-    async def _refuse_after_logout(self, session: AsideSession | None) -> None:
-        """Raise NotSent if the aside knows what was said before a logout, or its process is from before one."""
-        agent, known = session.agent if session else None, self._knows_logout
+    async def _refuse_after_logout(self) -> None:
+        """Raise NotSent if the aside knows, or was asked, what is from before a logout."""
+        known, heard = self._knows_logout, self._context.tenure.logouts
         async with self._context.services.db.read() as reader:
-            if await self._context.is_before_logout(reader, agent, self._leaf_id, known):
-                raise NotSent(None, _LOGGED_OUT.format(title=self.title))
+            before = await self._context.is_before_logout(reader, self._leaf_id, known)
+        if before or (self._told and known < heard.number):
+            raise NotSent(None, _LOGGED_OUT.format(title=self.title))
 
     async def _asked(
         self, question_id: str, question: str, files: Sequence[Attachment]
     ) -> AsyncGenerator[AsideEvent]:
-        anew = self._session is not None and not self._session.agent.alive
+        anew = self._session is not None and not self._context.agents.serves(self._session.agent)
         session = await self._opened()
         prior = None
         if not self._told:
