@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catena.workspace.questions.forms import given_input
+from catena.workspace.questions.forms import given_input, page_lines
 from catena_acp.port.elicitation.checks import Input, check, content_of, default_of
 from catena_acp.port.elicitation.requests import (
     Elicitation,
@@ -314,6 +314,12 @@ def test_w12_only_plain_http_and_https_addresses_may_be_opened(url: str, host: s
 def test_w12_a_host_that_is_not_ascii_is_told_in_punycode_and_punycode_as_it_reads() -> None:
     assert address_of("https://аpple.com/").punycode == "xn--pple-43d.com"
     assert address_of("https://xn--pple-43d.com/").spoken == "аpple.com"
+
+
+@pytest.mark.parametrize("host", ["аpple.com", "xn--pple-43d.com"])
+def test_w12_a_line_says_what_a_host_looks_like_and_what_it_is(host: str) -> None:
+    said = "Its host looks like аpple.com, but is xn--pple-43d.com."
+    assert list(page_lines(WebPage("", f"https://{host}/", "1")))[-1] == said
 
 
 @given(st.text(max_size=40))

@@ -72,7 +72,7 @@ def ways_of(request: Elicitation) -> tuple[str, ...]:
         case Form():
             return ("Fill in", DECLINED)
         case WebPage(url=url):
-            return (DECLINED,) if address_of(url).refusal else ("I open it myself: go on", DECLINED)
+            return (DECLINED,) if address_of(url).refusal else ("I'll open it myself", DECLINED)
         case _:
             assert_never(request)
 
@@ -82,8 +82,9 @@ def page_lines(page: WebPage) -> Iterator[str]:
     address = address_of(page.url)
     yield safe_line(page.url)
     yield address.refusal or f"Host: {address.host}"
-    if unusual := address.punycode or address.spoken:
-        yield f"Its host reads {address.spoken or address.host}, and is {unusual or address.host}."
+    if address.punycode or address.spoken:
+        reads = safe_line(address.spoken or address.host)
+        yield f"Its host looks like {reads}, but is {address.punycode or address.host}."
 
 
 def about_field(field: Field, *, theirs: Callable[[str], str] = str) -> Iterator[str]:
