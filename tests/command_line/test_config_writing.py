@@ -159,3 +159,21 @@ def test_w21_config_set_and_unset_on_the_command_line(tmp_path: Path) -> None:
     )
     for arguments in (("set", "width"), ("unset",), ("set", "a b", "1")):
         assert catena("config", *arguments).status == 2
+
+
+@pytest.mark.parametrize("name", ["nope", "checkpoints.nope", "width.nope"])
+def test_w21_what_is_no_setting_cannot_be_removed(name: str, tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    done = catena("config", "unset", name)
+    assert (done.status, done.out, done.err) == (
+        2,
+        "",
+        f"catena: `{name}` is not a setting. See catena config\n",
+    )
+    assert not (catena.config / "config.toml").exists()
+
+
+@pytest.mark.parametrize("name", ["keys.fork", "agents.mine", "themes.mine", "mcp.mine.url"])
+def test_w21_a_name_of_ones_own_that_is_not_there_can_be_removed(name: str, tmp_path: Path) -> None:
+    done = Catena(tmp_path)("config", "unset", name)
+    assert (done.status, done.out) == (0, f"{name} is not set.\n")

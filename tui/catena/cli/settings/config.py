@@ -11,13 +11,15 @@ from typing import Any
 from catena.cli.settings.keys import warn_of_keys
 from catena.errors import CommandRefused, ExitStatus, SettingsNotWritten
 from catena.settings.checks import check_names, old_names
+from catena.settings.definitions import Key
 from catena.settings.effective import Effective, effective_settings
 from catena.settings.file.document import SettingsDocument, read_text, settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, key_of, write_setting
-from catena.settings.settings import definition_of, load_settings
+from catena.settings.settings import SETTINGS, definition_of, load_settings
 from catena.text.safe_text import safe_line
 
 _HIDDEN = "(hidden)"
+_OWN_NAMES = ("agents", "keys", "themes", "mcp", "projects")  # tables of names that no list of settings has
 
 
 def print_config(key: str | None, *, json: bool) -> int:
@@ -32,8 +34,8 @@ def print_config(key: str | None, *, json: bool) -> int:
         definition = definition_of(key)
         key = definition.name if definition else key
         settings = tuple(each for each in settings if f"{each.name}.".startswith(f"{key}."))
-        if not settings and key not in ("agents", "keys", "themes", "mcp", "projects"):
-            raise CommandRefused(f"`{key}` is not a setting. See catena config")
+        if not settings and key not in _OWN_NAMES:
+            raise _not_a_setting(key)
     shown = [(each, not each.private or each.name == key) for each in settings]
     if json:
         print(json_text.dumps([_object(each, path, told) for each, told in shown], indent=2))
@@ -52,7 +54,7 @@ def check_config() -> int:
     """Check the settings file, the names of theme and agent included. Raises InvalidSettings."""
     path = settings_path()
     if not path.exists():
-        print(safe_line(f"{_at_home(path)} does not exist: the defaults hold."))
+        print(safe_line(f"{_at_home(path)} does not exist: the defaults apply."))
         return ExitStatus.ANSWERED
     settings = load_settings(path)
     check_names(settings)
@@ -79,6 +81,8 @@ def _write(name: str, value: FileValue | None) -> int:
     path = settings_path()
     try:
         key = key_of(name)
+        if value is None and not _is_known(key):
+            raise _not_a_setting(name)
         write_setting(path, SettingChange(key, value), check=check_names)
     except ValueError as error:
         raise CommandRefused(f"{error}. See catena config") from error
@@ -93,6 +97,15 @@ def _write(name: str, value: FileValue | None) -> int:
     if not now:
         print(safe_line(f"{name} is not set."))
     return ExitStatus.ANSWERED
+
+
+def _is_known(key: Key) -> bool:
+    """True for a setting, a table of some, and whatever stands in a table of other names."""
+    return key[0] in _OWN_NAMES or any(own[: len(key)] == key for each in SETTINGS for own in each.keys)
+
+
+def _not_a_setting(name: str) -> CommandRefused:
+    return CommandRefused(f"`{name}` is not a setting. See catena config")
 
 
 def edit_config() -> int:
