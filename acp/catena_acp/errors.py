@@ -184,7 +184,7 @@ class StillAtWork(AgentError):
     """Refusal of an act that has to wait for the end of a turn."""
 
     def __init__(self) -> None:
-        super().__init__("The agent is still working; Esc stops it.")
+        super().__init__("The agent is still working: stop it first.")
 
 
 class NotAsked(AgentError):

@@ -197,7 +197,7 @@ async def test_k11_while_a_turn_runs_only_a_title_is_undone(world: World) -> Non
         await conversation.window(tab.window_id).say("wait 60")
         taken = await undoing.undo(tab)
         assert taken and conversation.record.title == "say one"
-        with pytest.raises(NotToBeUndone, match="Press Esc to stop it"):
+        with pytest.raises(NotToBeUndone, match="stop it, then undo"):
             await undoing.undo(tab)
         with pytest.raises(StillAtWork):
             await here.tabs.keeping.delete([conversation.id], by=tab)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from catena.keys.keymap import KeyMap
 from catena.settings.settings import Settings
 from catena.widgets.band import BandText
 from catena_acp.continuity.conversation_events import PermissionOpened
@@ -63,7 +64,8 @@ async def test_w01_no_rule_is_offered_where_a_request_is_not_certain(tmp_path: P
 
 async def test_w01_the_sheet_of_rules_removes_moves_and_undoes(tmp_path: Path) -> None:
     settings = Settings(
-        permission_rules=(rule_of("fetch", "example.org", allow=True, scope=RuleScope.SETTINGS),)
+        permission_rules=(rule_of("fetch", "example.org", allow=True, scope=RuleScope.SETTINGS),),
+        keys=KeyMap({"rule_undo": ("z",)}),
     )
     async with at_the_screen(str(tmp_path), settings=settings) as person:
         rules = person.tab.conversation.rules
@@ -79,15 +81,15 @@ async def test_w01_the_sheet_of_rules_removes_moves_and_undoes(tmp_path: Path) -
         await person.sees("Permission rules (2)", "allow edits below auth/", "this project", "settings file")
         await person.press("s")
         await holds(RuleScope.CONVERSATION, RuleScope.SETTINGS)
-        await person.sees("this conversation")
+        await person.sees("Now applies in this conversation. z undoes it.")
         await person.press("d")
         await holds(RuleScope.SETTINGS)
-        await person.sees("Permission rules (1)")
+        await person.sees("Permission rules (1)", "Removed: edits below auth/. z undoes it.")
         await person.press("d")
         await person.sees("This rule is in the settings file")
-        await person.press("u")
+        await person.press("z")
         await holds(RuleScope.CONVERSATION, RuleScope.SETTINGS)
-        await person.press("u")
+        await person.press("z")
         await holds(RuleScope.PROJECT, RuleScope.SETTINGS)
         await person.press("escape")
         await person.back()

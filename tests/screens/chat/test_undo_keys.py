@@ -116,7 +116,7 @@ async def test_k11_while_the_agent_works_undo_is_refused_in_words(tmp_path: Path
         await person.say("wait 60")
         await person.until(lambda: person.tab.at_work, "the turn to run")
         await person.say("/undo")
-        await person.sees("A turn is running here. Press Esc to stop it")
+        await person.sees("A turn is running here: stop it, then undo.")
         await person.say("/delete")
         await person.sees("The agent is still working")
         await person.press("escape")

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from catena.desktop.files import NotOpened, OpenedFiles, open_file, opener
+from catena.keys.keymap import KeyMap
+from catena.settings.settings import Settings
 from catena.text.call_text import image_words
 from catena_acp.continuity.turns.reducer import Attach, Reducer
 from catena_acp.port.images import MOST_IMAGES, ImageNote, note_of_image, pixels_of, received_image
@@ -123,6 +125,16 @@ async def test_w05_the_image_of_an_agent_is_a_line_that_is_opened_saved_and_copi
         await person.press("escape")
         await person.say("/save-image image-1.png")
         await person.sees("image-1.png exists; choose another name.")
+
+
+async def test_w05_an_image_that_is_not_opened_is_saved_by_the_key_that_is_named(tmp_path: Path) -> None:
+    settings = Settings(keys=KeyMap({"save_image": ("w",)}))
+    environment = {"PATH": os.environ["PATH"], "SSH_TTY": "/dev/pts/1"}
+    async with at_the_screen(str(tmp_path), environment=environment, settings=settings) as person:
+        await person.say("screenshot")
+        await person.idle()
+        await person.say("/open-image")
+        await person.sees("This terminal is on another machine. w saves the image.")
 
 
 def test_w05_a_file_is_not_opened_where_nobody_would_see_it(tmp_path: Path) -> None:

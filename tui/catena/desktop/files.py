@@ -119,12 +119,12 @@ class OpenedFiles:
 def opener(environment: Mapping[str, str], platform: str = sys.platform) -> tuple[str, ...]:
     """The program with which the desktop opens a file. Raises NotOpened if there is none."""
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
-        raise NotOpened("This terminal is on another machine; s saves the image here.")
+        raise NotOpened("This terminal is on another machine.")
     names = ("open",) if platform == "darwin" else ("wslview",) if is_wsl(environment) else ()
     for name in (*names, "xdg-open"):
         if (path := shutil.which(name, path=environment.get("PATH"))) is not None:
             return (path,)
-    raise NotOpened("No program to open images was found (xdg-open); s saves the image.")
+    raise NotOpened("No program to open images was found (xdg-open).")
 
 
 def open_file(path: Path, environment: Mapping[str, str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
@@ -25,7 +24,6 @@ from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.errors import AgentError, GivenUp, ReadOnly, StillAtWork
 from catena_store.errors import UNWRITABLE
 
-_KEYS = re.compile("Press Esc to stop it|Esc stops it")  # of the screen, in texts that both say
 _SETTLING_SECONDS = 30.0
 _AGAIN_SECONDS = 10.0  # within which a second Ctrl+C leaves; to hear the sentence that says so takes three
 
@@ -289,7 +287,7 @@ class LinearClient:
             if needed and not isinstance(error, AgentError | ReadOnly):
                 raise
             text, _ = explain(error)
-            self._context.out.line(f"Trouble: {spoken(_KEYS.sub('/stop stops it', text))}")
+            self._context.out.line(f"Trouble: {spoken(text)}")
             if isinstance(error, UNWRITABLE) and not self._context.input.terminal:
                 self._context.say("Nothing can be saved, so the rest of the script is not run.")
                 self.status = self.status or ExitStatus.USAGE

@@ -25,7 +25,7 @@ from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
 
 _OF_CONVERSATION = frozenset({"agent", "profile", "cwd", "title", "archived", "deleted"})
-_IN_TURN = "A turn is running here. Press Esc to stop it, then undo."
+_IN_TURN = "A turn is running here: stop it, then undo."
 _GONE = "What this would go back to is gone: it was empty, or was pruned."
 
 

@@ -78,7 +78,14 @@ class ChainScreen(ListScreen[str | None]):
         self.show_head(f"Sessions ({count:,}), newest last", count=internal)
 
     def _rows(self) -> list[Row]:
-        older = [Row(_OLDER, f"… {self._chain.older:,} older", note="a shows all of them", dim=True)]
+        older = [
+            Row(
+                _OLDER,
+                f"… {self._chain.older:,} older",
+                note=keys_of(self).said("{session_all} shows all of them"),
+                dim=True,
+            )
+        ]
         return (older if self._chain.older else []) + [self._row(each) for each in self._chain.entries]
 
     def _row(self, entry: ChainEntry) -> Row:

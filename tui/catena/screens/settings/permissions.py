@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from catena.acts.settings import IN_SETTINGS, answered_words
+from catena.keys.bindings import keys_of
 from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, RowList, Word
@@ -21,10 +22,10 @@ class PermissionsScreen(ListScreen[str | None]):
     """The rules in force, the narrowest first."""
 
     HEADING = "Permission rules"
-    EMPTY = "no rules: every request asks; {always} at a request makes one"
+    EMPTY = "no rules: you are asked each time; {always} at a request makes one"
     KEYS = (
         SheetKey("{rule_remove}", "remove", "remove"),
-        SheetKey("{rule_scope}", "change where it holds", "move_scope"),
+        SheetKey("{rule_scope}", "change where it applies", "move_scope"),
         SheetKey("{rule_undo}", "undo", "undo"),
         SheetKey("{leave}", "close", "leave"),
     )
@@ -80,7 +81,7 @@ class PermissionsScreen(ListScreen[str | None]):
         if (rule := self._chosen) is not None:
             rules = self._in_force
             self._undoing.append(lambda: rules.add(rule))
-            self._change(rules.remove(rule), f"Removed: {rule_text(rule)}. u undoes it.")
+            self._change(rules.remove(rule), f"Removed: {rule_text(rule)}. {self._undoes}")
 
     def action_move_scope(self) -> None:
         """Let the rule under the cursor hold in the project instead of the conversation, or the other way round."""
@@ -88,7 +89,11 @@ class PermissionsScreen(ListScreen[str | None]):
             rules = self._in_force
             other = RuleScope.PROJECT if rule.scope is RuleScope.CONVERSATION else RuleScope.CONVERSATION
             self._undoing.append(lambda: rules.move(rule, rule.scope))
-            self._change(rules.move(rule, other), f"Holds in {other.place} now. u undoes it.")
+            self._change(rules.move(rule, other), f"Now applies in {other.place}. {self._undoes}")
+
+    @property
+    def _undoes(self) -> str:
+        return keys_of(self).said("{Rule_undo} undoes it.")
 
     def action_undo(self) -> None:
         """Undo the last change that was made on this sheet."""

@@ -20,7 +20,8 @@ from catena_store.records import Attachment, Message
 
 _MOST_OPENED = 4  # of one message
 _NONE = "No image in this message."
-_TOO_MANY_PIXELS = "This image would take too much memory to open; s saves it."
+_TOO_MANY_PIXELS = "This image would take too much memory to open."
+_SAVES = "{Save_image} saves the image."
 
 
 class ImageActions:
@@ -42,14 +43,14 @@ class ImageActions:
         environment = self._context.screen.environment
         safe_ones = [image for image in images if note_of_image(image).openable][:_MOST_OPENED]
         if not safe_ones:
-            self._context.say(_TOO_MANY_PIXELS, wrong=True)
+            self._context.say(f"{_TOO_MANY_PIXELS} {self._saves}", wrong=True)
             return
         try:
             opener(environment)
             for image in safe_ones:
                 open_file(await self._written(image), environment)
         except NotOpened as error:
-            self._context.say(str(error))
+            self._context.say(f"{error} {self._saves}")
         except OSError as error:
             self._context.say(f"The image cannot be written: {os.strerror(error.errno or 0)}.", wrong=True)
         else:
@@ -94,6 +95,10 @@ class ImageActions:
             stored = await self._context.tabs.branches.attachments_of(message_id)
             found = next((image.content for image in stored if image.sha256 == slot.sha256), None)
             await images.keep(slot, found)
+
+    @property
+    def _saves(self) -> str:
+        return self._context.keys.said(_SAVES, "/export image saves it.")
 
     def _message(self) -> Message | None:
         """The browsed message, else the newest that has an image."""
