@@ -291,7 +291,7 @@ async def settings(app: Stage) -> None:
     await app.press("enter")
     await app.shows("files_follow", "default")
     await app.press("down", "down")
-    await app.shows("holds at once")
+    await app.shows("applies at once")
 
 
 async def mention(app: Stage) -> None:

@@ -248,7 +248,7 @@ class FilesHalfMoved(AgentError):
     def __init__(self, conversation_id: str, steps: int, done: int) -> None:
         count = "1 file" if steps == 1 else f"{steps:,} files"
         super().__init__(
-            f"restoring {count} was cut off after {done:,}: finish or undo it first"
+            f"restoring {count} was interrupted after {done:,}: finish or undo it first"
             f" (catena files finish {conversation_id}, or catena files undo {conversation_id})"
         )
         self.conversation_id = conversation_id

@@ -193,7 +193,7 @@ def test_w34_update_says_what_changed_and_keeps_the_old_data_where_it_fails(tmp_
     assert lines[3].startswith("invalid  three") and "\x1b" not in changed.out
     assert lines[4].startswith("Registry: 2 agents, ") and str(path) in lines[4]
     assert (wrong.status, plain.status) == (1, 1)
-    assert "not JSON" in wrong.err and "The data of before is kept" in wrong.err
+    assert "not JSON" in wrong.err and "The earlier data is kept" in wrong.err
     assert "only https" in plain.err
     names = [each["name"] for each in catena("agents", "--json").json]
     assert {"one", "three"} < set(names) and "two" not in names

@@ -147,7 +147,7 @@ def test_c04_doctor_asks_the_terminal_what_it_can_and_waits_for_no_answer_that_d
         terminal.wait_for("\x1b[c")
         terminal.type("\x1b[?1u\x1b[?2026;2$y\x1bP>|xterm(390)\x1b\\\x1b[?62;22c")
         terminal.wait_for("answers   xterm(390) · kitty keyboard protocol: yes · synchronized output: yes")
-        terminal.wait_for("background: not told")
+        terminal.wait_for("background: not reported")
         assert terminal.status() == 0
         assert termios.tcgetattr(terminal.descriptor)[3] & termios.ECHO
 

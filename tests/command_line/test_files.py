@@ -235,9 +235,7 @@ def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way
 
     catena.write(killed_half_way)
     (catena.project / "kept.txt").write_text("kept\n")  # the first step was done
-    words = (
-        f"was cut off after 1: finish or undo it first (catena files finish {id}, or catena files undo {id})"
-    )
+    words = f"was interrupted after 1: finish or undo it first (catena files finish {id}, or catena files undo {id})"
     for command in (("run", "--continue", "say more"), ("files", "restore", id, "--at", second, "--yes")):
         refused = catena(*command)
         assert (refused.status, refused.out) == (2, "") and words in refused.err
@@ -248,7 +246,7 @@ def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way
     assert catena("files", way, id).status == 0
     assert files(catena) == (before if way == "undo" else {"notes.txt": "first\n", "kept.txt": "kept\n"})
     again = catena("files", way, id)
-    assert (again.status, again.err) == (2, "catena: no restore of its files was broken off\n")
+    assert (again.status, again.err) == (2, "catena: no restore of its files was interrupted\n")
 
 
 @pytest.mark.parametrize("way", ["finish", "undo"])
@@ -282,7 +280,7 @@ def test_g07_a_conversation_without_snapshots_says_so(tmp_path: Path) -> None:
     refused = plain("files", "restore", id, "--at", first, "--yes")
     assert (refused.status, refused.err) == (
         2,
-        "catena: no files were kept of this conversation's directory\n",
+        "catena: no snapshots of this conversation's directory\n",
     )
     assert files(plain) == {"notes.txt": "first\n"}
     wrong = plain("files", "restore", id)
@@ -369,7 +367,7 @@ def test_g04_a_prompt_whose_files_cannot_go_back_is_not_sent(tmp_path: Path) -> 
     wrong = plain("run", "--resume", id, "--files", "say two")
 
     assert (told.status, told.out) == (1, "")
-    assert told.err == "catena: no files were kept of this conversation's directory\n"
+    assert told.err == "catena: no snapshots of this conversation's directory\n"
     assert wrong.status == 2
     assert conversation(plain) == (id, [first])
 

@@ -14,7 +14,7 @@ def test_w01_permissions_are_added_listed_tested_and_removed(tmp_path: Path) -> 
     said(catena, "talk", "hello")
 
     assert catena("permissions", "--help").status == 0
-    assert catena("permissions", "list", "--cwd", here).out == "no rules: everything asks\n"
+    assert catena("permissions", "list", "--cwd", here).out == "no rules: you are asked each time\n"
     added = catena("permissions", "add", "edit", "auth/", "--cwd", here)
     assert added.status == 0 and added.out.startswith("allow   edits below auth/  (this project)  ")
     again = catena("permissions", "add", "edit", "auth/**", "--cwd", here)
@@ -23,9 +23,7 @@ def test_w01_permissions_are_added_listed_tested_and_removed(tmp_path: Path) -> 
 
     tested = catena("permissions", "test", "edit", "auth/x.py", "--cwd", here)
     assert tested.out == "allowed by your rule: edits below auth/\n"
-    assert (
-        catena("permissions", "test", "edit", "auth/../x", "--cwd", here).out == "asks: no rule is about it\n"
-    )
+    assert catena("permissions", "test", "edit", "auth/../x", "--cwd", here).out == "asks: no rule matches\n"
     split = catena("permissions", "test", "execute", "ls $(rm x)", "--cwd", here)
     assert split.out == "asks: not a plain command\n"
     command = ("permissions", "test", "execute", "ls; rm x", "--cwd", here, "--json")
@@ -51,7 +49,7 @@ def test_w01_a_tested_request_may_be_one_word_and_its_answer_is_the_exit_status(
     rejected = catena("permissions", "test", "execute rm -r x", *here)
     assert (rejected.status, rejected.out) == (4, "rejected by your rule: commands that begin with “rm”\n")
     asked = catena("permissions", "test", "edit src/x.py", *here)
-    assert (asked.status, asked.out) == (1, "asks: no rule is about it\n")
+    assert (asked.status, asked.out) == (1, "asks: no rule matches\n")
     assert catena("permissions", "test", "edit", "src/x.py", "--json", *here).status == 1
     refused = catena("permissions", "test", "edit", *here)
     assert refused.status == 2 and "test needs a kind and an input" in refused.err
@@ -87,4 +85,4 @@ def test_w01_a_rule_of_the_settings_may_hold_in_one_project_only(tmp_path: Path)
     catena.settings(f'[permissions]\nrun = "deny"\n[[permissions.rules]]\n{rule}')
     below = catena("permissions", "list", "--cwd", str(tmp_path / "here" / "below"))
     assert "edits below docs/" in below.out
-    assert catena("permissions", "list", "--cwd", str(tmp_path)).out == "no rules: everything asks\n"
+    assert catena("permissions", "list", "--cwd", str(tmp_path)).out == "no rules: you are asked each time\n"

@@ -80,7 +80,7 @@ def test_c03_search_says_that_nothing_was_found_and_what_it_ignored(catena: Cate
     assert (nothing.status, nothing.json, nothing.err) == (1, [], "catena: nothing found for “nowhere”\n")
     ignored = catena("search", "log", "before:nowhen")
     assert ignored.status == 0
-    assert ignored.err.startswith("catena: before:nowhen is ignored: “nowhen” is no date")
+    assert ignored.err.startswith("catena: before:nowhen is ignored: “nowhen” is not a date")
     assert catena("search").status == 2
 
 

@@ -29,7 +29,7 @@ def test_h22_rules_for_masks_are_checked_with_file_and_line(tmp_path: Path) -> N
     assert load_settings(path).export.mask == ("ACME-[0-9]+",)
     for rules, why in (
         ('["(a+)+"]', "for ever"),
-        ('["("]', "no regular expression"),
+        ('["("]', "not a regular expression"),
         ('"x"', "must be a list"),
     ):
         with pytest.raises(InvalidSettings) as wrong:

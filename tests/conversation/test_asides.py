@@ -443,7 +443,9 @@ async def test_a01_the_branchs_model_answers_in_the_agents_own_mode(world: World
         aside = await desk.conversation.asides.begin(desk.window)
         await asked(aside, "settings")
         (notice,) = [row for row in aside.rows if row.kind is Kind.NOTICE]
-        assert notice.text.startswith("Rehearsal answers with other settings than in the conversation: Model")
+        assert notice.text.startswith(
+            "Rehearsal answers with different settings than the conversation: Model"
+        )
         await aside.close()
         await desk.say("settings")
         assert "mode=code model=lead" in (await desk.branch())[-1].text

@@ -125,7 +125,7 @@ async def test_g06_a_turn_that_was_killed_ends_at_the_next_opening_and_files_go_
         leaf = (await desk.stored_window()).leaf_id
         assert leaf is not None
         changes = await desk.conversation.changes.read(leaf, ChangeScope(Since.TURN))
-        assert changes.caveat == "A turn's end was kept later: may hold changes of yours."
+        assert changes.caveat == "A turn's end was saved late: it may include your changes."
         assert {Path(each.path).name for each in changes.files} == {"edited", "made", "gone", "mine"}
         repository = keeper.snapshots.repository(str(world.project))
         assert repository is not None

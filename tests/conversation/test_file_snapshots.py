@@ -93,7 +93,7 @@ async def test_g01_without_git_or_a_repository_or_when_off_nothing_is_kept_and_w
         await desk.say("say two")
         assert await files_of_turns(desk) == [None, None]
         said = [each.text for each in desk.told if isinstance(each, Remarked)]
-        assert said == (["Files are not kept: git is not installed."] if why == "no git" else [])
+        assert said == (["No file snapshots: git is not installed."] if why == "no git" else [])
     assert not (world.store.parent / "snapshots").exists()
 
 
@@ -138,7 +138,7 @@ async def test_g09_a_directory_that_holds_the_home_is_not_kept_and_it_is_said_on
             await desk.say(f"say {word}")
         assert await files_of_turns(desk) == [None, None]
         said = [each.text for each in desk.told if isinstance(each, Remarked)]
-        assert said == [f"Files are not kept: {world.project} holds your home directory."]
+        assert said == [f"No file snapshots: {world.project} contains your home directory."]
 
 
 async def test_g02_what_is_kept_is_not_packed_while_a_turn_of_the_root_runs(

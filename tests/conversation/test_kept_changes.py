@@ -125,7 +125,7 @@ async def test_g03_a_turn_that_was_not_kept_is_told_as_the_agent_reported_it_bes
         leaf = await leaf_of(again)
         branch = await again.conversation.changes.read(leaf, ChangeScope())
         turn = await again.conversation.changes.read(leaf, ChangeScope(Since.TURN))
-    assert branch.caveat.startswith("1 turn was not kept: its changes are as the agent reported")
+    assert branch.caveat.startswith("1 turn has no snapshots: its changes are as the agent reported")
     assert [Path(each.path).name for each in branch.files] == ["kept.txt", "notes.txt"]
     patch = branch.source.patch()
     assert b"+++ b/kept.txt" in patch.content and b"b/notes.txt" not in patch.content

@@ -99,7 +99,7 @@ def test_d02_a_replay_needs_a_terminal_or_a_file(catena: Catena) -> None:
     slow = catena("replay", CONVERSATION, "--speed", "0")
 
     assert (refused.status, wide.status, slow.status) == (2, 2, 2)
-    assert "--cast FILE" in refused.err and "needs --cast" in wide.err and "no speed" in slow.err
+    assert "--cast FILE" in refused.err and "needs --cast" in wide.err and "not a speed" in slow.err
 
 
 def test_d02_a_replay_in_the_terminal_pauses_goes_to_prompts_and_leaves(

@@ -91,7 +91,7 @@ def test_u11_what_is_pasted_is_one_text_and_answers_nothing(tmp_path: Path) -> N
         terminal.type("edit notes.txt\n")
         terminal.wait_for("Answer: ")
         terminal.type("\x1b[200~1\n1\x1b[201~\n")
-        terminal.wait_for("That came together with something else")
+        terminal.wait_for("That arrived with other input")
         terminal.type("/reject\n/quit\n/quit\n")
         terminal.wait_for("To continue: ")
     assert "Answered: Allow" not in terminal.seen

@@ -61,7 +61,7 @@ def test_u11_a_choice_lets_commands_through_and_a_sentence_there_becomes_the_dra
     text = "\n".join(said)
     assert "/quit: " in text and "is not one of them" not in text
     assert (
-        text.count("Catena: That is no answer. It is kept as a draft: /draft send sends it, /draft reads it.")
+        text.count("Catena: Not an answer. It is kept as a draft: /draft send sends it, /draft reads it.")
         == 2
     )
     assert any("and what about the tests?" in line for line in said)
@@ -74,7 +74,7 @@ def test_u11_a_sentence_at_a_question_of_the_agent_is_kept_and_cancel_leaves_the
     tmp_path: Path,
 ) -> None:
     said = lines_told(Catena(tmp_path), "form", "/cancel", "no, wait a moment", "/draft", "2", "/quit")
-    assert any(line.startswith("Catena: The question still waits. 1 to 2.") for line in said)
+    assert any(line.startswith("Catena: The question is still open. 1 to 2.") for line in said)
     assert "  no, wait a moment" in said or "no, wait a moment" in said
     assert "Answered: declined" in said
 

@@ -51,7 +51,7 @@ def test_s04_enter_alone_allows_nothing_an_unknown_command_is_never_sent_and_an_
     assert prompts(log) == ["edit notes.txt", "say Two.", "say Two, again."]
     assert "Catena: Cancelled; nothing was changed." in said
     assert said.count("You 4: say Two.") == 2 and "Rehearsal 5: Two, again." in said
-    assert "Catena: There is no 9 here: the last number is 5." in said
+    assert "Catena: There is no message 9: the last is 5." in said
 
 
 def test_s04_numbers_stay_and_a_start_reads_the_last_exchange(tmp_path: Path) -> None:

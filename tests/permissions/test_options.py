@@ -128,7 +128,7 @@ def test_w01_in_lines_y_is_no_answer_and_a_number_is(
 
     assert chosen(tmp_path) == answer
     assert "y allows once" not in said.out
-    assert "That is no answer: “y”" in said.out and "Always in this project" not in said.out
+    assert "Not an answer: “y”" in said.out and "Always in this project" not in said.out
 
 
 @pytest.mark.parametrize(("keys", "answer"), [(("y", "2"), "opt-live"), (("a", "n"), "opt-none")])

@@ -193,7 +193,7 @@ async def test_k01_how_often_is_set_by_a_word(world: World) -> None:
     async with at_the_screen(str(world.project), settings=BY_HAND) as person:
         await said(person, "alpha")
         await person.say("/checkpoints often")
-        await person.sees("How often: turn")
+        await person.sees("Choose one of: turn")
         await person.say("/checkpoints tool")
         await person.sees("after every tool call")
         await person.done()

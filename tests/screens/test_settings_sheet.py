@@ -56,7 +56,7 @@ def test_w21_a_row_says_where_a_value_comes_from_and_what_was_wrong(path: Path) 
     assert of("history.copies") == ("not set", ""), "most are defaults, which goes without saying"
     width = next(each for each in listed if each.name == "width")
     assert setting_row(width, path, "`width` must be a number").note == "`width` must be a number"
-    assert "(config.toml:3); a change holds at once" in about(width, path)
+    assert "(config.toml:3); a change applies at once" in about(width, path)
     assert {each.name for each in SETTINGS} <= set(rows)
 
 
@@ -147,7 +147,7 @@ async def test_w21_u07_a_setting_is_changed_in_place_and_holds_at_once(tmp_path:
         await person.sees("must be a number of cells from 40 to 400")
         assert text_of(path) == TEXT
         await person.press("escape", "enter", *["backspace"] * 3, *"60", "enter")
-        await person.sees("width is 60: holds at once.", "config.toml:3")
+        await person.sees("width is 60: applies at once.", "config.toml:3")
         assert text_of(path) == TEXT.replace("column = 90", "width = 60")
         assert person.area.start.settings.width == 60
         await person.until(
@@ -182,7 +182,7 @@ async def test_w21_vi_s_keys_and_keys_of_ones_own_hold_at_once(
         await person.press("e")
         await person.until(lambda: person.app.keys.shown("history") == "f9", "the keys of the file")
         await person.press("slash", *"vi's", "enter", "enter")
-        await person.sees("vim is on: holds at once.")
+        await person.sees("vim is on: applies at once.")
         await person.press("escape", "escape")
         await person.back()
         await person.writing()
@@ -200,7 +200,7 @@ async def test_w21_vi_s_keys_and_keys_of_ones_own_hold_at_once(
         await person.press("i", "ctrl+u")
         await opened(person)
         await person.press("slash", *"vi's", "enter", "enter")
-        await person.sees("vim is off: holds at once.")
+        await person.sees("vim is off: applies at once.")
         await person.press("escape", "escape")
         await person.back()
         await person.writing()

@@ -71,7 +71,7 @@ async def test_w17_all_answers_are_listed_and_compared_on_every_surface(project:
 async def test_w17_without_a_prompt_the_draft_or_the_last_one_is_asked_on_every_surface(
     project: Path,
 ) -> None:
-    nothing = "Write a prompt first, or put it behind the agent: /ask AGENT PROMPT"
+    nothing = "Write a prompt first, or put it after the agent: /ask AGENT PROMPT"
     told = await converse(("▸/ask two", "▸say One.", "▸/ask two", "▸y", "▸/tab 2", "▸/chain"), project)
     assert told.count(nothing) == 1
     behind = told[told.index("▸/tab 2") :]

@@ -45,9 +45,9 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert "Context: Messages in session: none of this conversation" in await told("/context")
         (count, session) = await told("/chain")
         assert count == "Sessions: 1 session, newest last" and "next: would be used" in session
-        assert await told("/background") == ["! Nothing runs in the background."]
+        assert await told("/background") == ["! Nothing is running in the background."]
         assert await told("/permissions") == [
-            "! No rules: every request asks. An answer with “Always” makes one."
+            "! No rules: you are asked each time. An answer with “Always” makes one."
         ]
         assert await told("/mcp") == ["! No MCP servers: [mcp.NAME] in the settings adds one."]
         assert await told("/mcp allow") == ["! This project has no .mcp.json."]
@@ -91,8 +91,8 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/attach notes.txt") == ["Attached notes.txt, 4 B."]
         assert await told("/attach notes.txt") == ["notes.txt is attached already."]
         assert await told("/detach other.txt") == ["! No other.txt is attached."]
-        assert await told("/detach") == ["notes.txt is not attached any more."]
-        assert await told("/stop") == ["! Nothing runs here."]
+        assert await told("/detach") == ["notes.txt is no longer attached."]
+        assert await told("/stop") == ["! Nothing is running here."]
         assert (await told("/queue"))[0].startswith("! The queue is empty. A prompt that you type ")
         assert await told("/queue first 2") == ["! 2 is not in the queue; /queue lists it."]
         assert await told("/unqueue") == ["! The queue is empty."]

@@ -229,14 +229,16 @@ class _KeptChanges:
         words = []
         if self._unkept:
             one = self._unkept == 1
-            whose = "1 turn was not kept: its" if one else f"{self._unkept} turns were not kept: their"
+            whose = (
+                "1 turn has no snapshots: its" if one else f"{self._unkept} turns have no snapshots: their"
+            )
             words.append(f"{whose} {AS_REPORTED}")
         if self._late:
             one = self._late == 1
             whose = "The beginning of 1 turn" if one else f"The beginning of {self._late} turns"
             words.append(f"{whose} was missed: {'its' if one else 'their'} {AS_REPORTED}")
         if later:
-            words.append("A turn's end was kept later: may hold changes of yours.")
+            words.append("A turn's end was saved late: it may include your changes.")
         if left_out:
             words.append(f"Not included: {_listed(list(left_out))}.")
         return " ".join(words)

@@ -138,7 +138,7 @@ def decide(rules: Iterable[Rule], subject: RequestSubject) -> RuleVerdict:
     for rule in ordered:
         if rule.allow and _allows(rule, subject):
             return RuleVerdict(rule, f"allowed by your rule: {rule_text(rule)}")
-    return RuleVerdict(None, "asks: no rule is about it")
+    return RuleVerdict(None, "asks: no rule matches")
 
 
 def _allows(rule: Rule, subject: RequestSubject) -> bool:

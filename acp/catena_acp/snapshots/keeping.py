@@ -190,8 +190,8 @@ class FileSnapshots:
         if root is None:
             return None
         if self._program is None:
-            return "Files are not kept: git is not installed."
-        return f"Files are not kept: {root} holds your home directory." if self._is_too_wide(root) else None
+            return "No file snapshots: git is not installed."
+        return f"No file snapshots: {root} contains your home directory." if self._is_too_wide(root) else None
 
     def repository_at(self, root: Path) -> SnapshotRepository | None:
         """The snapshots of a root, also where none are made any more; None without git."""

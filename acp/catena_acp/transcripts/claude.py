@@ -252,7 +252,7 @@ class _ClaudeReader:
         line = main_line(self._said, _is_message, _message_id)
         beside = [record for record in line.beside if record["type"] == "assistant" or _prompt_line(record)]
         self._builder.leave_out("message of another branch", len(beside))
-        self._builder.leave_out("message whose place is not there", line.gaps, breaks=True)
+        self._builder.leave_out("message whose parent is missing", line.gaps, breaks=True)
         return line.records
 
     def _add_user(self, record: Record) -> None:

@@ -150,7 +150,7 @@ def copy_file(source: Path, target: Path) -> None:
         with source.open("rb") as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
-                raise NotCopied("its transcript is no file")
+                raise NotCopied("its transcript is not a file")
             if not _goes_on_from(file, target):
                 raise NotCopied("another version of its transcript is there")
             file.seek(0)

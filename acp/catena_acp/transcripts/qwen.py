@@ -118,7 +118,7 @@ def read(path: Path) -> ForeignTranscript:
     builder.leave_out("line that is cut off at the end", torn)
     line = main_line(said, lambda each: each["type"] in ("user", "assistant"), lambda _: None)
     builder.leave_out("message of another branch", sum(each["type"] != "system" for each in line.beside))
-    builder.leave_out("message whose place is not there", line.gaps, breaks=True)
+    builder.leave_out("message whose parent is missing", line.gaps, breaks=True)
     for record in line.records:
         _add(builder, record)
     return builder.transcript(session)

@@ -55,7 +55,7 @@ def primary_code(error: sqlite3.Error) -> int:
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     """The store's error for one of SQLite while the store is in use."""
     if _UNDECODED in str(error):
-        return StoreDamaged(path, "a text in it is none")
+        return StoreDamaged(path, "a text in it is not UTF-8")
     code = primary_code(error)
     # SQLite calls a lock that is refused one that somebody holds, or a failure to read.
     if code in _OF_LOCKS and (refusal := lock_refusal(path.parent)) is not None:

@@ -414,7 +414,7 @@ def check_head(head: Mapping[str, Any]) -> dict[str, Any]:
     """The checked head of a document. Raises NotImportable."""
     form = head.get("format")
     if isinstance(form, bool) or not isinstance(form, int):
-        raise NotImportable("it has no format number, so it is no export of Catena")
+        raise NotImportable("it has no format number, so it is not a Catena export")
     if form > FORMAT:
         raise NotImportable(f"its format is {form}, and this Catena knows {FORMAT}: it needs a newer one")
     if form < 1 or head.get("contents") != CONTENTS:

@@ -119,7 +119,7 @@ class _Import:
         await self.tx.run("DROP TABLE exchange")
         main = self.conversations.get(self.head["conversation_id"])
         if main is None:
-            raise NotImportable("the conversation that it is of is not in it")
+            raise NotImportable("its conversation is not in it")
         title = await self.tx.one("SELECT title FROM conversation WHERE id = ?", (main.id,))
         return Imported(
             conversation_id=main.id,

@@ -130,7 +130,7 @@ class _Scanner:
                 if not self._goes_on("}"):
                     break
         if self._next():
-            self._fail("something stands behind its end")
+            self._fail("there is text after its end")
 
     def _elements(self, key: str) -> Iterator[tuple[str, Any, bool]]:
         self._at += 1

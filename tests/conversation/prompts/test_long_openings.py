@@ -153,7 +153,7 @@ async def test_r10_the_screen_says_that_opening_takes_long_and_enter_goes_on(
     monkeypatch.setattr(services, "_opening_wait", lambda _most: OpeningWait(long=0.02))
     async with at_the_screen(str(tmp_path), conversation_id=conversation_id, settings=known) as person:
         await person.say("two")
-        await person.sees("Opening takes long: Enter goes on in a new session")
+        await person.sees("Opening is slow: Enter continues in a new session")
         await person.press("enter")
         await person.idle()
         await person.sees("answered in s1b")

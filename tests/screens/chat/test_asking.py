@@ -216,7 +216,7 @@ async def test_w17_answers_that_have_no_room_are_gone_to_by_keys_and_clicks(tmp_
         await person.until(lambda: heads(person) == "ABC", "all of them")
         await person.chat.context.tabs.close(third)
         await person.press("c")
-        await person.sees("The tab of Third is closed: nothing else was.")
+        await person.sees("Third's tab is already closed; no other tab was.")
         assert person.tabs == [asked, second]
         await person.say("/compare")
         await person.sees_dialog(ComparisonScreen)

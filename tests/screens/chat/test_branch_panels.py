@@ -432,7 +432,7 @@ async def test_f02_words_typed_blind_behind_the_key_of_a_fork_answer_nothing(wor
         await person.sees("in a new tab?", "Press again to confirm")
         assert person.tab.conversation.id == source and len(person.tabs) == 1 and not person.draft
         await person.type("x")
-        await person.sees("Nothing is typed here: enter confirms, esc cancels.")
+        await person.sees("You cannot type here: enter confirms, esc cancels.")
         await person.apart()
         await person.type("s")
         await person.sees("Forked in this tab")

@@ -55,7 +55,7 @@ async def test_w28_work_in_the_background_is_counted_listed_and_named_before_it_
         await person.press("s")
         await person.sees("Rehearsal offers no way to stop it from here")
         world.cue("over")
-        await person.sees("In the background (0)", "nothing runs in the background")
+        await person.sees("In the background (0)", "nothing is running in the background")
         await person.press("escape")
         await person.back()
         await person.sees("has ended.", "background ended")

@@ -134,7 +134,7 @@ async def test_g10_where_all_files_are_the_persons_the_price_names_them_with_and
         await person.apart()
         await person.sees(
             "Files too: would restore 2 files (1 deleted), +1 −2 lines; a, b changed since by someone",
-            "else: stay unless you choose so",
+            "else: stay unless you choose otherwise",
         )
         await person.press("f4")
         await person.sees("✓ Files too: restores 2 files (1 deleted), +1 −2 lines; a, b changed")
@@ -461,7 +461,7 @@ async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
     async with at_shop(project) as person:
         await person.is_asked()
         await person.apart()
-        await person.sees("Restoring 2 files was cut off after 1.", "Finish it", "Undo it", "esc cancel")
+        await person.sees("Restoring 2 files was interrupted after 1.", "Finish it", "Undo it", "esc cancel")
         await person.sees_no("enter confirm")  # there is nothing that Enter decides
         await person.press(key)
         await person.sees("Finished." if left == "finished" else "Undone: the files are as they were before.")

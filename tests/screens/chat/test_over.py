@@ -48,11 +48,11 @@ async def test_u06_that_another_command_runs_is_not_said_any_more_when_it_has_en
         await person.type("!echo two")
         await person.apart()
         await person.press("enter")
-        await person.sees("Another command runs")
+        await person.sees("Another command is running")
         running = person.area.prompt.shell.running
         assert running is not None
         running.stop()  # without a key
-        await person.sees_no("Another command runs")
+        await person.sees_no("Another command is running")
 
 
 async def test_u06_what_was_said_of_a_draft_goes_with_its_tab(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ async def test_u06_that_files_take_long_to_list_is_not_said_any_more_when_they_a
             await person.type("@nosuch")
             await person.apart()
             await person.press("enter")
-            await person.sees("Your files take long to list.")
+            await person.sees("Listing your files is slow.")
         finally:
             listed.set()
-        await person.sees_no("Your files take long to list.")
+        await person.sees_no("Listing your files is slow.")

@@ -120,7 +120,7 @@ async def test_w16_every_one_of_several_quick_keys_counts_in_the_list(tmp_path: 
         person.area.panels.queue.post_message(
             QueueList.Changed(gone, "remove")
         )  # the second of two quick ones
-        await person.sees("That prompt does not wait any more.")
+        await person.sees("That prompt is no longer queued.")
         assert order(person) == ["say one", "say two", "say three"]
 
 

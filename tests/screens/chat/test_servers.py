@@ -69,7 +69,7 @@ async def test_w14_on_the_smallest_screen_all_that_is_allowed_is_seen_first(tmp_
         while "LAST = seen" not in person.text:
             await person.apart()
             await person.press("y")
-            await person.sees("There is more: see it to its end.")
+            await person.sees("There is more: scroll to the end.")
         await person.apart()
         while isinstance(person.app.screen, AllowScreen):
             await person.apart()

@@ -217,7 +217,7 @@ async def test_a_word_that_is_typed_at_a_question_opens_nothing_and_rejects_noth
         )
         await person.apart()
         await person.type_at_once("third prompt\n")
-        await person.sees("Allow editing this file?", "Nothing is typed here: esc to decide later.")
+        await person.sees("Allow editing this file?", "You cannot type here: esc to decide later.")
         assert person.area.place == "question" and person.tab.asks
         await person.apart()
         await person.type_at_once("rthe names are wrong\n")
@@ -236,14 +236,14 @@ async def test_a_key_of_ones_own_answers_a_question_and_the_one_before_it_says_t
         )
         await person.apart()
         await person.press("d")
-        await person.sees("Nothing is typed here: esc to decide later.")
+        await person.sees("You cannot type here: esc to decide later.")
         await person.apart()
         await person.press("x")
         await person.sees("Full diff")
         await person.press("escape")
         await person.back()
         await person.sees("Allow editing this file?")
-        assert "Nothing is typed here" not in person.text
+        assert "You cannot type here" not in person.text
 
 
 async def test_escape_leaves_a_question_open_and_says_so(tmp_path: Path) -> None:

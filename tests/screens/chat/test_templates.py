@@ -162,12 +162,12 @@ async def test_w30_keys_wait_for_templates_from_afar_and_a_folder_that_hangs_is_
         try:
             await person.type("/repeat something")
             await person.press("enter")
-            await person.sees("take long to read. Press Enter again")
+            await person.sees("Reading your templates is slow. Press Enter again")
             assert person.draft == "/repeat something" and not person.tab.busy
         finally:
             arrived.set()
         await person.until(lambda: person.area.prompt.templates.known, "the templates")
-        await person.sees_no("take long to read")
+        await person.sees_no("Reading your templates is slow")
         await person.press("enter")
         await person.until(lambda: person.draft == "say something again", "the text")
 

@@ -307,7 +307,7 @@ async def test_h03_words_complete_themselves_and_a_problem_is_said_on_the_edge(t
         await person.sees("│ agent:rehearsal ", "2")
         assert screen.scope.name == "HERE" and len(screen.row_list.content) == 2
         await person.type("before:nonsense")
-        await person.sees("“nonsense” is no date", "▌ two")
+        await person.sees("“nonsense” is not a date", "▌ two")
 
 
 async def test_h20_a_selected_row_stays_on_its_line_whatever_comes(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ fork = "r"
     told = "\n".join(str(each) for each in settings.key_problems)
     assert settings.keys == DEFAULT_KEYS
     for line, words in {
-        2: '`keys.find` "ctrl+n" is a key of `queue`, too (anywhere in a chat). The default holds: ctrl+f',
+        2: '`keys.find` "ctrl+n" is a key of `queue`, too (anywhere in a chat). The default applies: ctrl+f',
         3: '`keys.history` "ctrl+m" cannot be a key: terminals send Enter for it',
         4: "only terminals with the kitty keyboard protocol send it",
         5: '"s" cannot be a key of `send`: it types text there',

@@ -318,6 +318,6 @@ def test_w22_over_ssh_no_program_is_asked_and_the_words_say_what_it_depends_on(t
     far = here | {"SSH_CONNECTION": "a 1 b 2"}
     assert copying_program(far, "linux") == ()
     assert copied_words("it", far) == (
-        "Sent it to the terminal's clipboard. Over SSH it depends on your terminal whether that takes it."
+        "Sent it to the terminal's clipboard. Over SSH, your terminal decides whether to take it."
     )
     assert copied_words("it", {}) == "Sent it to the terminal's clipboard."

@@ -110,7 +110,7 @@ def test_s06_where_no_shell_could_bring_it_back_it_is_not_suspended(place: Place
     with place.catena(*REHEARSAL) as terminal:
         terminal.wait_for("Understudy")
         terminal.press("ctrl+z")
-        terminal.wait_for("nothing could bring it back")
+        terminal.wait_for("fg could not resume it")
         assert terminal.state != "T"
 
 

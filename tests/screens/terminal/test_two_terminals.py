@@ -62,12 +62,12 @@ def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_ki
             second.wait_for(rf"open in Catena on \S+ \(pid {first.pid}, since \d\d:\d\d\)")
             second.wait_for(r"│ say after all")
             first.signal(signal.SIGKILL)
-            second.wait_for("owner exited: type or /history takeover to continue here")
+            second.wait_for("other Catena exited: type, or /history takeover, to go on")
             second.wait_for(r"│ say after all")
             second.press("enter")
             second.wait_for(r"Catena exited during this turn[\s\S]*  after all")
             assert process_start_time(second.pid) is not None
-            second.wait_gone("owner exited")
+            second.wait_gone("other Catena exited")
 
 
 def test_r16_takeover_takes_what_a_catena_left_and_the_first_one_reads_when_it_comes_back(
@@ -84,11 +84,11 @@ def test_r16_takeover_takes_what_a_catena_left_and_the_first_one_reads_when_it_c
             second.press("ctrl+u")
             first.press("ctrl+d")
             assert first.ended() == 0
-            second.wait_for("owner exited")
+            second.wait_for("other Catena exited")
             second.wait_until_quiet(1.2)  # it looks again and again, and sends nothing
             second.say("/takeover")
             second.wait_for("Taken over.")
-            second.wait_gone("owner exited")
+            second.wait_gone("other Catena exited")
             with place.catena() as again:
                 again.wait_for(rf"read-only: open in Catena \({second.pid}\) on \S+")
                 second.say("say from the second")
@@ -106,7 +106,7 @@ def test_r16_a_catena_that_lost_the_conversation_says_so_keeps_the_text_and_can_
         terminal.wait_for(r"read-only: open in Catena \(7\) on elsewhere")
         terminal.wait_for(r"  mine[\s\S]*│ say still mine")
         asyncio.run(taken_by(place, Owner("thief", "elsewhere", 7, "then"), silent_for=timedelta(seconds=61)))
-        terminal.wait_for("owner exited")
+        terminal.wait_for("other Catena exited")
         terminal.press("enter")
         terminal.wait_for("  still mine")
         terminal.wait_for("  mine")

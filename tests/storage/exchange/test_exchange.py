@@ -419,7 +419,7 @@ async def test_h15_a_hostile_document_is_refused_and_leaves_nothing_behind(tmp_p
         ("[]", "{ is missing"),
         ('{"format": 1', "cut off"),
         ('{"format": 1, "messages": [{"id": "a"', "cut off"),
-        ('{"format": 1} trailing', "behind its end"),
+        ('{"format": 1} trailing', "after its end"),
         ('{"format": 1,\n "x": nope}', "not JSON (expecting value) (line 2)"),
         ('{"format": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
         ('{"format": 1, "x": ' + '{"a":' * 300 + "1" + "}" * 300 + "}", "nested too deeply"),

@@ -44,7 +44,7 @@ async def agent(on: Here, name: str) -> Done:
     await tab.window.set_agent(spec)
     said = [f"Switched to {title}."]
     if running := [task.title for task in tab.window.background]:
-        said.append(f"{background_words(running)} of the agent before.")
+        said.append(f"{background_words(running)} of the previous agent.")
     if price:
         said.append(next_prompt(price))
     on.surface.say(" ".join(said))
@@ -248,7 +248,7 @@ async def _in_terminal(on: Here, method: AuthMethod) -> None:
     login = await logins.terminal(on.tab.window, method.id)
     command, leaving = agent_text.terminal_login_lines(login.argv)
     if not surface.terminal:
-        raise Refused(f"This is no terminal; run {command} in one.")
+        raise Refused(f"Not a terminal: run {command} in one.")
     title = safe_line(on.tab.window.session.agent_title)
     await surface.ask(
         Question(

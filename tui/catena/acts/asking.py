@@ -25,10 +25,8 @@ from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message
 
-_NOTHING_TO_ASK = "Write a prompt first, or put it behind the agent: /ask AGENT PROMPT"
-_STEERED = (
-    "The last prompt was sent into a running turn. Write the prompt behind the agent: /ask AGENT PROMPT"
-)
+_NOTHING_TO_ASK = "Write a prompt first, or put it after the agent: /ask AGENT PROMPT"
+_STEERED = "The last prompt was sent into a running turn. Write the prompt after the agent: /ask AGENT PROMPT"
 _MOST_FILES = 20  # of a branch whose changes are listed
 
 
@@ -236,7 +234,7 @@ async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) ->
 
     def others() -> list[tuple[str, Tab]]:
         if kept.tab not in tabs.tabs:
-            raise Refused(f"The tab of {name} is closed: nothing else was. Its branch stays in /tree.")
+            raise Refused(f"{name}'s tab is already closed; no other tab was. Its branch stays in /tree.")
         open_ones = (each for each in branches if each is not kept and each.tab in tabs.tabs)
         return [(named(each), each.tab) for each in open_ones if each.tab]
 

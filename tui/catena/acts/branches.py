@@ -161,7 +161,7 @@ async def go_to(
     if leaf_id == on.tab.leaf_id:
         raise Refused(ALREADY_THERE)
     moved = await _move(on, leaf_id, partial(on.tab.window.go_to, leaf_id), files, chosen=chosen)
-    where = f"Now at “{safe_line(title)}”." if title else "Now on the branch of what was found."
+    where = f"Now at “{safe_line(title)}”." if title else "Now on the branch with the match."
     words = f"{where} {moved_words(moved)}".rstrip()
     try:
         price = f" {next_prompt((await on.tab.conversation.chain.price(on.tab.window)).words)}"
@@ -283,7 +283,7 @@ async def checkpoints(on: Here, frequency: str) -> Done:
         try:
             wanted = Frequency(frequency.strip().lower())
         except ValueError as error:
-            raise Refused(f"How often: {FREQUENCY_CHOICES}.") from error
+            raise Refused(f"Choose one of: {FREQUENCY_CHOICES}.") from error
         await kept.set_frequency(wanted)
         return Done(FREQUENCY_SENTENCES[wanted])
 

@@ -47,7 +47,7 @@ async def stop(on: Here) -> Done:
     """Stop the turn; if the agent goes on for a while, end its process."""
     tab = on.tab
     if not tab.busy:
-        raise Refused("Nothing runs here.")
+        raise Refused("Nothing is running here.")
     if tab.conversation.read_only:
         raise Refused("Only the Catena that this conversation is open in can stop it.")
     if tab.stop_unheeded:
@@ -173,7 +173,7 @@ async def change_queued(on: Here, item: QueueItem, how: str, step: int = 0) -> D
         await on.surface.write()
         await on.tabs.outgoing.finish(window.queue.restore(item.id))
     except NotFound as error:  # since the key was pressed
-        raise Refused("That prompt does not wait any more.") from error
+        raise Refused("That prompt is no longer queued.") from error
     return Done()
 
 
@@ -183,7 +183,7 @@ async def attach(on: Here, path: str) -> Done:
         files = [_shown(file) for file in on.tab.attached_files]
         if not files:
             raise Refused("/attach PATH attaches a file.")
-        return Done(f"Attached: {', '.join(files)}. /attach remove takes the newest away.")
+        return Done(f"Attached: {', '.join(files)}. /attach remove removes the newest.")
     quoted = len(path) > 1 and path[0] == path[-1] and path[0] in "'\""
     remark = await attach_path(on.tab, path[1:-1] if quoted else path)
     await on.tabs.keep_attachments(on.tab)
@@ -198,7 +198,7 @@ async def detach(on: Here, name: str) -> Done:
         raise Refused(f"No {safe_line(name) or 'file'} is attached.")
     tab.attachments = tuple(file for file in tab.attachments if file is not files[-1])
     await on.tabs.keep_attachments(tab)
-    return Done(f"{safe_line(files[-1].name)} is not attached any more.")
+    return Done(f"{safe_line(files[-1].name)} is no longer attached.")
 
 
 async def attach_path(tab: Tab, path: str) -> str:

@@ -46,7 +46,7 @@ async def background(on: Here) -> Done:
     """Report what runs in the background, and go to the call that began it."""
     window = on.tab.window
     if not window.background:
-        raise Refused("Nothing runs in the background.")
+        raise Refused("Nothing is running in the background.")
 
     async def read() -> Report:
         rows = [ReportRow(safe_line(each.title), [safe_line(each.last_line)]) for each in window.background]

@@ -54,7 +54,7 @@ async def settings(on: Here, wish: str) -> Done:
         except (ValueError, SettingsNotWritten, InvalidSettings) as error:
             raise Refused(str(error)) from error
         on.surface.use(changed)
-        holds = f" It holds {definition.applies.value}." if definition else ""
+        holds = f" It applies {definition.applies.value}." if definition else ""
         return Done(f"{safe_line(name)} is written into the settings file.{holds}")
 
     async def read() -> Report:
@@ -89,7 +89,7 @@ async def permissions(on: Here) -> Done:
             for each in await rules.listed()
         ]
         if not rows:
-            raise Refused("No rules: every request asks. An answer with “Always” makes one.")
+            raise Refused("No rules: you are asked each time. An answer with “Always” makes one.")
         return Report("Permission rules", "Permission rules", rows, heading=f"{len(rows)}", enter="remove it")
 
     return Done(report=LiveReport(rules, read))

@@ -27,6 +27,7 @@ T = TypeVar("T")
 Prices = Callable[[Sequence["AgentSpec"]], Awaitable[list[str]]]  # of agents, in words
 IN_A_TAB = "in a new tab"
 ALREADY_THERE = "You are already there."
+STAYED = "An agent is working here, so it stays on its branch; the match is on another one."
 NOTHING_CHANGED = "Nothing was changed."
 NO_QUEUE = "The queue is empty."
 NO_TAB = "No conversation is open: /new begins one, /history lists the others."

@@ -179,7 +179,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "open",
-        "take a number of the last list; or open a conversation",
+        "open N of the last list, or a conversation",
         lines=Front("history.open", "N|ID|TITLE"),
     ),
     ActRow(
@@ -206,7 +206,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "swap-panes",
-        "let the two panes change places",
+        "swap the two panes",
         screen=Front("panes.swap"),
         listed="side swap",
     ),
@@ -277,13 +277,13 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "ask",
-        "ask other agents the same, side by side",
+        "ask other agents too, side by side",
         "catena.acts.asking:ask",
         names_of="agents",
         takes="wish",
         leads=True,
         screen=Front(argument="[AGENT…] [PROMPT]"),
-        lines=Front("", "[AGENT...] [PROMPT]", "ask other agents the same"),
+        lines=Front("", "[AGENT...] [PROMPT]", "ask other agents too"),
     ),
     ActRow(
         "compare",
@@ -355,12 +355,12 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "delete",
-        "delete this conversation (/undo restores it), also at the agent",
+        "delete this conversation (/undo restores it), or everywhere",
         "catena.acts.conversations:delete",
         takes="wish",
         moves=True,
         screen=Front(argument="[everywhere]"),
-        lines=Front("", "[everywhere]", "delete this conversation, also at the agent"),
+        lines=Front("", "[everywhere]", "delete this conversation; everywhere: at its agents, too"),
         shell=Front("catena.cli.conversations.arguments", "ID", "delete a conversation"),
         discards=True,
     ),
@@ -681,7 +681,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "permissions",
-        "your permission rules here: remove one, change where it holds",
+        "your permission rules here: remove one, change where it applies",
         "catena.acts.settings:permissions",
         leads=True,
         screen=Front(),
@@ -765,26 +765,26 @@ ACTS: tuple[ActRow, ...] = (
         "catena.acts.prompts:detach",
         takes="name",
         screen=Front(argument="[NAME]"),
-        lines=Front("", "[NAME]", "take an attached file away"),
+        lines=Front("", "[NAME]", "remove an attached file"),
         listed="attach remove",
     ),
     ActRow(
         "open-image",
-        "open the image of the agent, or the page it links to",
+        "open the agent's image, or the page it links to",
         key="{open_image} while browsing",
         screen=Front("images.open"),
         listed="",
     ),
     ActRow(
         "save-image",
-        "save the image of the agent",
+        "save the agent's image",
         key="{save_image} while browsing",
         screen=Front("images.save", "[PATH]"),
         listed="export image",
     ),
     ActRow(
         "copy-image-path",
-        "copy the path of a copy of the image",
+        "copy the path of a saved image",
         by_name=False,
         screen=Front("images.copy_path"),
     ),
@@ -807,7 +807,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "save",
-        "write a message, or its image, into a file",
+        "write a message, or its image, to a file",
         aliases=("save-image",),
         lines=Front("reading.save", "N FILE"),
         listed="export message",
@@ -980,7 +980,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "show-files",
-        "show what would become of files",
+        "show what would happen to files",
         key="{show_files}",
         leads=True,
         by_name=False,
@@ -1025,9 +1025,7 @@ ACTS: tuple[ActRow, ...] = (
         "print the settings and where they come from; edit, check",
         shell=Front("catena.cli.settings.arguments", "[KEY]"),
     ),
-    ActRow(
-        "keys", "list every action of a key, with your keys", shell=Front("catena.cli.settings.arguments")
-    ),
+    ActRow("keys", "list every key action, with your keys", shell=Front("catena.cli.settings.arguments")),
     ActRow(
         "doctor",
         "print diagnostics; repair a terminal or database",
@@ -1050,7 +1048,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "agents update",
-        "read newer data of the registry",
+        "read a newer copy of the registry",
         shell=Front("catena.cli.agents.arguments", "FILE|URL"),
     ),
     ActRow(
@@ -1062,7 +1060,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow("config set", "write a setting", shell=Front("catena.cli.settings.arguments", "KEY VALUE")),
     ActRow(
         "config unset",
-        "remove a setting: its default holds",
+        "remove a setting: its default applies",
         shell=Front("catena.cli.settings.arguments", "KEY"),
     ),
     ActRow("config edit", "open the settings in your editor", shell=Front("catena.cli.settings.arguments")),
@@ -1094,13 +1092,13 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "files finish",
-        "finish a restore that was broken off",
+        "finish an interrupted restore",
         aliases=("files --finish",),
         shell=Front("catena.cli.files.arguments", "ID"),
     ),
     ActRow(
         "files undo",
-        "undo a restore that was broken off",
+        "undo an interrupted restore",
         aliases=("files --undo",),
         shell=Front("catena.cli.files.arguments", "ID"),
     ),

@@ -102,7 +102,7 @@ class TextSurface:
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
     ) -> int:
         """Raise Refused."""
-        raise Refused("This is no terminal.")
+        raise Refused("This is not a terminal.")
 
     def use(self, settings: Settings) -> None:
         """Use nothing: they are given with each line."""

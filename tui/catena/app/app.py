@@ -501,12 +501,12 @@ class CatenaApp(App[None], inherit_bindings=False):
     def action_suspend_process(self) -> None:
         """Stop the program as a shell's Ctrl+Z does, if there is a shell that can bring it back."""
         if os.getsid(0) == os.getpid():
-            self.chat.say("No shell started this Catena, so nothing could bring it back from a suspend.")
+            self.chat.say("Cannot suspend: no shell started Catena, so fg could not resume it.")
         else:
             super().action_suspend_process()
 
     def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
-        """Apply what holds at once of settings that were changed; the rest holds from the next start on."""
+        """Apply what applies at once of settings that were changed; the rest applies from the next start."""
         event.stop()
         before = self._start.settings
         settings = at_once(before, event.settings)
@@ -552,7 +552,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         if program := copying_program(self._environment):
             self.run_worker(self._copy_by(program, text, amount), group="copy", exclusive=True)
             return
-        large = " It may be too much for it." if size > _CLIPBOARD_LIMIT else ""
+        large = " The terminal may refuse that much." if size > _CLIPBOARD_LIMIT else ""
         self.chat.say(copied_words(amount, self._environment) + large)
 
     async def _copy_by(self, program: Sequence[str], text: str, amount: str) -> None:

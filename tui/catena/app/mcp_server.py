@@ -150,7 +150,10 @@ def _line(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.id}{label}: {', '.join(facts)}"
 
 
-_MISSING = "the tools need the package `mcp`, 2.3 or later, beside Catena: pipx inject catena mcp, or pip install mcp"
+_MISSING = (
+    "the tools need the package `mcp`, 2.3 or later, beside Catena: pipx inject catena-chat mcp, "
+    "or pip install mcp"
+)
 _REMEMBER = (
     "recall finds what was said in this person's earlier conversations, and read_turn reads one turn of them. Use them "
     "where the person refers to earlier work, or where it would tell how something came to be. Cite what you use."

@@ -299,7 +299,7 @@ def _completion_parser() -> Parser:
         description="Print a script that completes commands, options, conversations, messages, agents and settings.",
         examples=(
             ('eval "$(catena completion bash)"', "in ~/.bashrc"),
-            ('eval "$(catena completion zsh)"', "in ~/.zshrc, behind compinit"),
+            ('eval "$(catena completion zsh)"', "in ~/.zshrc, after compinit"),
             ("catena completion fish > ~/.config/fish/completions/catena.fish", "once"),
         ),
         statuses={0: "done", 2: "usage"},

@@ -113,7 +113,7 @@ def copied_words(what: str, environment: Mapping[str, str], *, failed: bool = Fa
     if (program := copying_program(environment)) and not failed:
         return f"Copied {what} ({program[0]})."
     if _is_far(environment):
-        return f"Sent {what} to the terminal's clipboard. Over SSH it depends on your terminal whether that takes it."
+        return f"Sent {what} to the terminal's clipboard. Over SSH, your terminal decides whether to take it."
     return f"Sent {what} to the terminal's clipboard."
 
 

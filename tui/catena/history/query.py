@@ -257,20 +257,20 @@ def _filter(token: str, start: int, end: int, now: datetime) -> QueryFilter | No
     moment = None
     if value and kind in (FilterKind.BEFORE, FilterKind.AFTER):
         moment = _moment(value.lower(), now, end=kind is FilterKind.AFTER and not _is_relative(value))
-        problem = None if moment else f"“{value}” is no date: try 2026-10-01, may, yesterday, 3d"
+        problem = None if moment else f"“{value}” is not a date: try 2026-10-01, may, yesterday, 3d"
     elif value and kind is FilterKind.STATE:
         value = value.lower()
         if value not in _STATES and value not in _FLAGS:
-            problem = f"“{value}” is no state: {', '.join(sorted({*_STATES, *_FLAGS}))}"
+            problem = f"“{value}” is not a state: {', '.join(sorted({*_STATES, *_FLAGS}))}"
     return QueryFilter(kind, start, end, folded(value), moment, problem=problem)
 
 
 def _cost(sign: str, value: str, start: int, end: int) -> QueryFilter:
     try:
         amount = float(value.strip('"').lstrip("$€£").replace(",", "."))
-        problem = None if amount == amount and abs(amount) != float("inf") else f"“{value}” is no amount"
+        problem = None if amount == amount and abs(amount) != float("inf") else f"“{value}” is not an amount"
     except ValueError:
-        amount, problem = 0.0, f"“{value}” is no amount" if value else f"cost{sign} how much?"
+        amount, problem = 0.0, f"“{value}” is not an amount" if value else f"cost{sign} how much?"
     return QueryFilter(
         FilterKind.COST,
         start,

@@ -52,7 +52,7 @@ _EVERYWHERE: tuple[Row, ...] = (
     ("suspend", "ctrl+z", "suspend to the shell (fg returns)"),
 )
 _TEXT: tuple[Row, ...] = (
-    ("accept", "enter", "finish a field of one line; choose what a list offers"),
+    ("accept", "enter", "accept a one-line field or a list's choice"),
     ("text_up", "up", "a line up"),
     ("text_down", "down", "a line down"),
     ("text_left", "left ctrl+b", "a character to the left"),
@@ -96,7 +96,7 @@ _ANYWHERE: tuple[Row, ...] = (
     ("next_question", "f8", "next tab whose agent asks"),
     ("queue", "ctrl+n", "queued prompts; again: back"),
     ("files_too", "f4", "restore files too"),
-    ("show_files", "f3", "show what would become of files"),
+    ("show_files", "f3", "show what would happen to files"),
     ("find", "ctrl+f", "find in the transcript"),
     ("palette", "ctrl+p", "all commands"),
     ("scroll_up", "pageup", "scroll up"),
@@ -166,9 +166,9 @@ _BRANCH: tuple[Row, ...] = (
     ("branch_agent", "a", "with another agent"),
     ("branch_beside", "s", "in a new tab, or in this one"),
     ("branch_files", "f4", "restore files too"),
-    ("branch_show_files", "f3 d", "show what would become of files"),
-    ("branch_finish", "f", "finish what was cut off"),
-    ("branch_take_back", "u", "undo what was cut off"),
+    ("branch_show_files", "f3 d", "show what would happen to files"),
+    ("branch_finish", "f", "finish the interrupted restore"),
+    ("branch_take_back", "u", "undo the interrupted restore"),
 )
 _FORM: tuple[Row, ...] = (
     ("next_field", "tab down", "next field"),
@@ -178,8 +178,8 @@ _FORM: tuple[Row, ...] = (
 )
 _CHOICES: tuple[Row, ...] = (
     ("next_choice", "down", "next value"),
-    ("previous_choice", "up", "value before"),
-    ("choose", "space", "choose the value, or no longer"),
+    ("previous_choice", "up", "previous value"),
+    ("choose", "space", "select or clear the value"),
     *((f"choice_{number}", str(number), f"choose value {number}") for number in range(1, 10)),
 )
 _TROUBLE: tuple[Row, ...] = (
@@ -192,8 +192,8 @@ _TROUBLE: tuple[Row, ...] = (
     ("trouble_leave", "tab", "back to the composer"),
 )
 _FINDING: tuple[Row, ...] = (
-    ("find_next", "down", "next place"),
-    ("find_previous", "up", "place before"),
+    ("find_next", "down", "next match"),
+    ("find_previous", "up", "previous match"),
 )
 
 _READING = ("reading", "sheet", "everywhere")
@@ -211,12 +211,12 @@ _SHEET_PLACES: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (  # name, t
     ("checkpoints", "In the checkpoints", _LISTING, False),
     ("sessions", "In the list of sessions", _LISTING, False),
     ("permissions", "In the permission rules", _LISTING, False),
-    ("background", "In the list of what runs in the background", _LISTING, False),
+    ("background", "In the background list", _LISTING, False),
     ("servers", "In the MCP servers", _LISTING, False),
     ("templates", "In the prompt templates", _LISTING, False),
     ("settings", "In the settings", _LISTING, False),
     ("changes", "In the changes", ("sheet", "everywhere"), False),
-    ("blame", "In who wrote a file", ("sheet", "everywhere"), False),
+    ("blame", "In the blame of a file", ("sheet", "everywhere"), False),
     ("page", "In help, diffs and other pages", _READING, False),
     ("context", "In the context of a turn", _READING, False),
     ("comparison", "In the comparison of branches", _READING, False),
@@ -277,8 +277,8 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("act_undo", "u", "undo"),
     ),
     "comparison": (
-        ("answer_before", "left", "answer before, if not all are shown"),
-        ("answer_after", "right", "answer after, if not all are shown"),
+        ("answer_before", "left", "previous answer, if not all are shown"),
+        ("answer_after", "right", "next answer, if not all are shown"),
         *(
             (f"keep_{each}", each, f"keep {each.upper()}, and close the tabs of the others")
             for each in "abcdefghi"
@@ -298,7 +298,7 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("tree_fork", "f", "fork from there"),
         ("tree_quote", "q", "quote it into the composer"),
         ("tree_files", "f4", "restore files too, when you go there"),
-        ("tree_show_files", "f3", "show what would become of files"),
+        ("tree_show_files", "f3", "show what would happen to files"),
     ),
     "checkpoints": (
         ("checkpoint_rewind", "enter", "go back to it"),
@@ -307,7 +307,7 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("checkpoint_name", "r", "name it"),
         ("checkpoint_remove", "d", "remove it"),
         ("checkpoint_files", "f4", "restore files too"),
-        ("checkpoint_show_files", "f3", "show what would become of files"),
+        ("checkpoint_show_files", "f3", "show what would happen to files"),
     ),
     "sessions": (
         ("session_details", "enter", "details"),
@@ -334,7 +334,7 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
     ),
     "templates": (
         ("template_read", "enter", "read it"),
-        ("template_edit", "e", "edit it, or a copy of your own of a shipped one"),
+        ("template_edit", "e", "edit it; of a shipped one, a copy of your own"),
         ("template_allow", "a", "allow the project's to be sent unread"),
         ("template_refuse", "x", "do not use the project's"),
     ),
@@ -387,8 +387,8 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("details_copy", "y", "in the details of a session: copy its id"),
     ),
     "context": (
-        ("turn_before", "left h", "turn before"),
-        ("turn_after", "right l", "turn after"),
+        ("turn_before", "left h", "previous turn"),
+        ("turn_after", "right l", "next turn"),
         ("context_fold", "enter space", "fold or unfold the text that was sent"),
         ("context_copy", "y", "copy the text that was sent"),
         ("context_close", "c", "close"),

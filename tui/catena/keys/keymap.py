@@ -131,7 +131,7 @@ def settled(wanted: Mapping[str, tuple[str, ...]]) -> tuple[KeyMap, tuple[KeyPro
 
 def _default_words(name: str) -> str:
     keys = ", ".join(map(shown_key, ACTIONS[name].keys))
-    return f"The default holds: {keys}" if keys else "It has no key"
+    return f"The default applies: {keys}" if keys else "It has no key"
 
 
 def _refusal(action: KeyAction, keys: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
 
-_EARLY = "That came together with something else, and answers nothing. Type it again."
+_EARLY = "That arrived with other input, so it answered nothing. Type it again."
 _ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
 _YES = frozenset({"y", "yes", "1"})
 # Commands that only read: a question waits for its answer behind them. Every other one takes its place.
@@ -238,11 +238,11 @@ class LinearContext:
         """Keep a sentence that answers nothing: it becomes the draft."""
         if (tab := self.tab) is None:
             self._unplaced = joined(self._unplaced, text)
-            self.say("That is no answer. It becomes the draft of the conversation that you open.")
+            self.say("Not an answer. It becomes the draft of the conversation you open.")
             return
         tab.draft = joined(tab.draft.rstrip(), text)
         await self.tabs.keep(tab)
-        self.say("That is no answer. It is kept as a draft: /draft send sends it, /draft reads it.")
+        self.say("Not an answer. It is kept as a draft: /draft send sends it, /draft reads it.")
 
     async def place_kept(self) -> None:
         """Put what was kept while no tab was open into the draft of the one that is."""

@@ -11,6 +11,7 @@ from catena.linear.context import LinearContext
 from catena.linear.rows import BranchNumbers
 from catena.linear.sentences import SentenceCutter, SpokenLine
 from catena.settings.linear import LinearSetting
+from catena.text.agent_text import LONG_OPENING
 from catena.text.changes_text import MOST_LINES
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
@@ -309,7 +310,7 @@ class Narrator:
                     self._line(f"Note: {tab.elsewhere.words('/tree end')}.")
             case BackgroundChanged():
                 count = tab.window.background_count
-                running = f"{counted(count, 'command')} running" if count else "nothing runs any more"
+                running = f"{counted(count, 'command')} running" if count else "nothing is running any more"
                 self._line(f"Background: {running}")
             case _:
                 assert_never(event)
@@ -452,9 +453,9 @@ class Narrator:
         self._asks_since = now if doing is Doing.ASKING else None
         words = {
             Doing.STARTING: f"Waiting: {context.agent} is starting",
-            Doing.OPENING: f"Waiting: {context.agent} opens a session",
-            Doing.LONG_OPENING: "Waiting: Opening takes long: Enter goes on in a new session",
-            Doing.LOGGING_IN: f"Waiting: {context.agent} waits for the login",
+            Doing.OPENING: f"Waiting: {context.agent} is opening a session",
+            Doing.LONG_OPENING: f"Waiting: {LONG_OPENING.format(Send='Enter')}",
+            Doing.LOGGING_IN: f"Waiting: {context.agent} is waiting for the login",
             Doing.STOPPING: f"Waiting: {context.agent} is stopping",
         }
         if doing in words and (context.verbose or doing in (Doing.LOGGING_IN, Doing.LONG_OPENING)):

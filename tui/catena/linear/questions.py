@@ -42,6 +42,7 @@ from catena_acp.port.elicitation.requests import (
 from catena_acp.port.session_events import PermissionOption
 
 _OTHERWISE = "A space before a text sends it as a prompt, /stop stops the agent."
+_TOO_LATE = "The agent is no longer waiting for that answer."
 _RULES = 3
 _ROWS = 40  # of what is asked, beside its change
 
@@ -93,7 +94,7 @@ class Questions:
         if self._asked is not None and self._asked.ask_id == ask_id:
             self._asked = None
             if ask_id not in self._answered:
-                self._context.out.line("Note: That question is over.")
+                self._context.out.line("Note: That question is closed.")
         self._answered.discard(ask_id)
 
     def repeat(self) -> None:
@@ -105,7 +106,7 @@ class Questions:
         """Say that the open question goes on waiting; False if none is open."""
         if self.open is None:
             return False
-        self._context.say(f"The question still waits. {self._ways(self.open)}")
+        self._context.say(f"The question is still open. {self._ways(self.open)}")
         return True
 
     def _say(self, asked: Question, *, whole: bool = False) -> None:
@@ -218,7 +219,7 @@ class Questions:
         if choice is None and is_sentence(text):
             await context.keep(text)
         elif choice is None:
-            context.say(f"That is no answer: “{_shown(text)}”. {self._ways(asked)}{context.hint(_OTHERWISE)}")
+            context.say(f"Not an answer: “{_shown(text)}”. {self._ways(asked)}{context.hint(_OTHERWISE)}")
         elif isinstance(asked, PermissionOpened) and self._is_unread(asked, choice):
             self._read_whole = asked.ask_id
             context.say("Not all of it was read: d reads it, or answer again.")
@@ -285,7 +286,7 @@ class Questions:
                 return
             reason = given.strip()
             if all(ask.ask_id != asked.ask_id for ask in tab.asks):
-                context.say("The agent does not wait for that answer any more.")
+                context.say(_TOO_LATE)
                 return
         assert choice.option is not None
         try:
@@ -315,11 +316,11 @@ class Questions:
             else:
                 answer = await self._fill(asked.request)
         if answer is None:
-            context.say("Not sent: the form still waits.")
+            context.say("Not sent: the form is still open.")
             self.repeat()
             return
         if all(ask.ask_id != asked.ask_id for ask in tab.asks):
-            context.say("The agent does not wait for that answer any more.")
+            context.say(_TOO_LATE)
             return
         context.out.line("Answered: declined" if answer in (DECLINE, CANCEL) else "Answered: sent")
         self._answered.add(asked.ask_id)
@@ -329,7 +330,7 @@ class Questions:
         """Ask for each field; None where the person leaves it with `/cancel`, or the input ends."""
         context, content = self._context, dict[str, Value]()
         fields = [field for field in form.fields if not isinstance(field, UnknownField)]
-        context.say("/cancel leaves the form, and it still waits.")
+        context.say("/cancel leaves the form open.")
         for number, field in enumerate(fields, start=1):
             title = safe_line(field.label.title)
             needed = "" if field.label.required else ", optional"

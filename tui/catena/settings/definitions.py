@@ -32,11 +32,11 @@ class SettingKind(Enum):
 
 
 class Applies(Enum):
-    """When a change holds, in words behind "holds"."""
+    """When a change applies, in words behind "applies"."""
 
     NOW = "at once"
-    RUN = "from the next catena run on"
-    START = "from the next start on"
+    RUN = "from the next catena run"
+    START = "from the next start"
 
 
 class Group(Enum):

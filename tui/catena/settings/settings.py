@@ -199,7 +199,7 @@ class Settings:
     replay: int = setting(
         number(32_000, 1_000, 1_000_000, " of characters from 1,000 to 1,000,000"),
         Group.ADVANCED,
-        "characters of a replay at most, 1,000 to 1,000,000; half of them for tool calls",
+        "maximum characters of a replay, 1,000 to 1,000,000; half for tool calls",
     )
     painter: bool = setting(
         on_off(True),
@@ -210,7 +210,7 @@ class Settings:
     width: int = setting(
         number(100, 40, 400, " of cells from 40 to 400"),
         Group.LOOK,
-        "cells that the column takes at most, 40 to 400",
+        "maximum width of the column in cells, 40 to 400",
         Applies.NOW,
         old_names=("column",),
     )
@@ -226,7 +226,7 @@ class Settings:
     images: ImageDrawing = setting(
         choice(ImageDrawing.AUTO, ImageDrawing),
         Group.ADVANCED,
-        "images of agents are drawn where the terminal can",
+        "agents' images are drawn if the terminal can do so",
     )
     shell: bool = setting(
         on_off(True), Group.ADVANCED, "a ! at the beginning of the composer runs a shell command", Applies.NOW
@@ -236,7 +236,7 @@ class Settings:
     snapshots: SnapshotScope = setting(
         choice(SnapshotScope.REPOSITORIES, SnapshotScope),
         Group.ACCESS,
-        "which directories have their files kept around each turn",
+        "where files are snapshotted around each turn",
     )
     files_follow: bool = setting(
         on_off(False),
@@ -247,7 +247,7 @@ class Settings:
     notifications: NotificationForm = setting(
         choice(NotificationForm.AUTO, NotificationForm),
         Group.NOTIFICATIONS,
-        "how your terminal calls you while you look elsewhere",
+        "how you are notified while the terminal is out of focus",
         Applies.NOW,
     )
     vim: bool = setting(on_off(False), Group.KEYS, "vi's keys in the composer", Applies.NOW)
@@ -265,7 +265,7 @@ class Settings:
     idle_agents: int = setting(
         number(30, 0, None, " of minutes, 0 for never"),
         Group.ADVANCED,
-        "minutes without a prompt, after which the agent of a tab out of sight is ended; 0 for never",
+        "minutes without a prompt before a hidden tab's agent is ended; 0 for never",
     )
     prompt_history: int = setting(
         number(1_000, 0, None, " of prompts, 0 for none"),

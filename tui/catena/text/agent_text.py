@@ -14,6 +14,7 @@ from catena_acp.port.abilities import AuthMethod
 if TYPE_CHECKING:
     from catena_acp.conversation.access.logins import UnansweredPrompt
 
+LONG_OPENING = "Opening is slow: {Send} continues in a new session"
 
 _EVERYTHING = r"bypass( ?permissions?)?|yolo|(agent ?)?full ?access|danger\w*|never ?asks?|unattended|unasked"
 _UNASKED = re.compile(rf"\b(accept ?edits?|auto(pilot| ?edits?| ?approve| ?accept)?|{_EVERYTHING})\b")

@@ -359,7 +359,7 @@ def rule_trouble(pattern: str) -> str | None:
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        return f"is no regular expression: {error}"
+        return f"is not a regular expression: {error}"
     if compiled.search(""):
         return "matches nothing at all: it would mask every place"
     if _nests(_parser.parse(pattern)):

@@ -118,7 +118,7 @@ class FilesAlong:
                 pieces.append(f"{named}: {'stays' if len(plan.conflicts) == 1 else 'stay'}")
             else:
                 pieces.append(
-                    f"{named}: {'stays' if len(plan.conflicts) == 1 else 'stay'} unless you choose so"
+                    f"{named}: {'stays' if len(plan.conflicts) == 1 else 'stay'} unless you choose otherwise"
                 )
         if plan.stuck:
             pieces.append(
@@ -180,7 +180,7 @@ def _whose(steps: Sequence[RestoreStep]) -> str:
 
 def cut_words(cut: CutRestore) -> str:
     """A line on a restore that was cut off, with the number of files already done."""
-    return f"Restoring {counted(len(cut.begun.steps), 'file')} was cut off after {cut.done:,}"
+    return f"Restoring {counted(len(cut.begun.steps), 'file')} was interrupted after {cut.done:,}"
 
 
 def _offers(steps: Sequence[RestoreStep], key: str) -> str:

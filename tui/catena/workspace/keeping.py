@@ -48,7 +48,9 @@ class UndoResult:
 
 NOTHING_TO_UNDO = "Nothing to undo."
 NOTHING_TO_REDO = "Nothing to redo."
-NOT_AGAIN = "Cannot redo: something else was changed since. It is still in the history and the tree."
+NOT_AGAIN = (
+    "Cannot redo: something else has changed since. What you undid is still in the history and the tree."
+)
 _TAKEN_ALONG = "Your next prompt includes messages from before you logged out. "
 
 
@@ -364,4 +366,4 @@ def upstream_words(done: UpstreamDeletion, title_of: Callable[[str], str]) -> st
         sessions = "1 session" if count == 1 else f"{count} sessions"
         words.append(f"{sessions} deleted at {safe_line(title_of(agent))}, which cannot be undone.")
     words += [f"Not deleted at {safe_line(title_of(agent))}: {why}" for agent, why in done.refused.items()]
-    return " ".join(words) or "No agent has a session of it."
+    return " ".join(words) or "No agent has a session for it."

@@ -74,7 +74,7 @@ _INTRODUCTION: Final = (
     "work of the conversation; the aside is thrown away afterwards."
 )
 _BEGUN_ANEW: Final = "The agent was restarted; the questions above were replayed."
-_OTHER_MODEL: Final = "{title} answers with other settings than in the conversation: {what}."
+_OTHER_MODEL: Final = "{title} answers with different settings than the conversation: {what}."
 _LOGGED_OUT: Final = (
     "You logged out of {title} before this was asked, so it was not sent. "
     "A new side question can be asked below the line “logged out”."

@@ -68,7 +68,7 @@ class BranchFiles:
         snapshots = self._conversation.services.snapshots
         if snapshots is None or (repository := await self._repository()) is None:
             if needed:
-                raise FilesNotKept("no files were kept of this conversation's directory")
+                raise FilesNotKept("no snapshots of this conversation's directory")
             return None
         async with self._planning:
             while True:

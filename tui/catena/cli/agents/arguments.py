@@ -17,7 +17,7 @@ def _agents_parser() -> Parser:
             ("catena agents", "what is installed, and how to get the others"),
             ("catena agents claude", "one in detail"),
         ),
-        details="Only install and update use a network.",
+        details="Only install, update and agents that check starts use a network.",
     )
 
 
@@ -81,7 +81,7 @@ def _change_parser(act: str, description: str) -> Parser:
     parser = Parser(
         prog=f"catena agents {act}",
         description=description,
-        examples=((f"catena agents {act} goose", f"{act} it after a question"),),
+        examples=((f"catena agents {act} goose", f"ask, then {act} it"),),
         statuses={0: "done", 1: "something failed", 2: "usage", 130: "declined"},
         values={"agent": Values.AGENT},
     )
@@ -93,9 +93,9 @@ def _change_parser(act: str, description: str) -> Parser:
 def _update_parser() -> Parser:
     parser = Parser(
         prog="catena agents update",
-        description="Read newer data of the public registry, from a file or an https address, and say what changed. "
+        description="Read a newer copy of the public registry, from a file or an https address, and say what changed. "
         "Installs nothing.",
-        examples=(("catena agents update registry.json", "a file that was downloaded before"),),
+        examples=(("catena agents update registry.json", "a downloaded file"),),
         statuses={0: "done", 1: "it cannot be read", 2: "usage"},
         values={"source": Values.FILE},
     )
@@ -137,7 +137,9 @@ def _login_list(chosen: Namespace) -> int:
 
 def _logout_parser() -> Parser:
     return _account_parser(
-        "logout", "Log out of an agent. Conversations stay as they are.", "log out of Claude Code"
+        "logout",
+        "Log out of an agent. Conversations stay, but the next login is not sent them.",
+        "log out of Claude Code",
     )
 
 

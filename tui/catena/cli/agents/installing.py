@@ -77,6 +77,10 @@ def remove_agent(named: str, *, yes: bool) -> int:
     return ExitStatus.ANSWERED
 
 
+def _kept(why: str) -> CommandRefused:
+    return CommandRefused(f"{why}. The earlier data is kept", ExitStatus.FAILED)
+
+
 def _offered(named: str) -> RegistryEntry:
     if entry := registry_entry(named):
         return entry
@@ -155,11 +159,9 @@ def update_registry(source: str) -> int:
         data, named = _read(source)
         after = keep_registry(data, today=today, source=named)
     except (DownloadFailed, RegistryInvalid) as error:
-        why = str(error) if isinstance(error, DownloadFailed) else f"{source}: {error}"
-        raise CommandRefused(f"{why}. The data of before is kept", ExitStatus.FAILED) from error
+        raise _kept(str(error) if isinstance(error, DownloadFailed) else f"{source}: {error}") from error
     except OSError as error:
-        why = f"{error.filename or source}: {error.strerror}"
-        raise CommandRefused(f"{why}. The data of before is kept", ExitStatus.FAILED) from error
+        raise _kept(f"{error.filename or source}: {error.strerror}") from error
     for line in _lines(before, after):
         print(plain_line(line))
     print(safe_line(f"Registry: {registry_age(after, today)}"))

@@ -71,7 +71,7 @@ def plain_line(text: str) -> str:
 def registry_age(registry: RegistryData, today: date) -> str:
     """The registry's data in words: how many agents, as of when, from where."""
     days = (today - registry.date).days
-    age = "today" if days == 0 else f"{counted(days, 'day')} old" if days > 0 else "of a day to come"
+    age = "today" if days == 0 else f"{counted(days, 'day')} old" if days > 0 else "dated in the future"
     return (
         f"{counted(len(registry.entries), 'agent')}, {registry.date.isoformat()} ({age}), {registry.source}"
     )
@@ -172,7 +172,7 @@ def _detail(agent: KnownAgent, registry: RegistryData) -> Iterator[tuple[str, st
             yield "cannot", ", ".join(cannot)
         yield "seen", _seen_words(seen)
     else:
-        yield "can", "not known: it never ran here (catena agents check AGENT starts it)"
+        yield "can", "unknown: it has never run here (catena agents check AGENT starts it)"
     if agent.install:
         checked = "SHA-256 checked" if agent.install.verified else "no SHA-256 known"
         words = f"{agent.install.version} from {agent.install.source}, {size_text(agent.install.size)}"

@@ -67,14 +67,14 @@ def _search_parser() -> Parser:
             ("catena search agent:claude after:2026-01-01 migration", "with filters"),
             (
                 "catena --resume \"$(catena search -1 --json login | jq -r '.[0].conversation')\"",
-                "open the best",
+                "open the best match",
             ),
         ),
         statuses={0: "found", 1: "nothing found or other error", 2: "usage"},
     )
-    parser.add_argument("words", nargs="+", metavar="WORDS", help="each begins a word of what is found")
+    parser.add_argument("words", nargs="+", metavar="WORDS", help="words to find, and filters")
     parser.add_argument("--json", action="store_true", help="print a JSON array, best first")
-    parser.add_argument("-1", action="store_true", dest="best", help="only the best")
+    parser.add_argument("-1", action="store_true", dest="best", help="only the best match")
     add_directory_filter(parser)
     parser.add_argument(
         "--limit", type=count, default=20, metavar="N", help="show at most N (default: 20; 0 for all)"
@@ -96,7 +96,7 @@ def _search(chosen: Namespace) -> int:
 def _show_parser() -> Parser:
     parser = Parser(
         prog="catena show",
-        description="Print a conversation: its newest branch, or everything with --json.",
+        description="Print a conversation: its current branch, or everything with --json.",
         examples=(
             ("catena show ID", "what was said"),
             ("catena show ID --tree", "its branches"),
@@ -151,7 +151,7 @@ def _show(chosen: Namespace) -> int:
 def _prune_parser() -> Parser:
     parser = Parser(
         prog="catena prune",
-        description="List old conversations and what they take; with --yes, remove them for good. Conversations "
+        description="List old conversations and their size; with --yes, remove them for good. Conversations "
         "that are pinned, open in a tab or in a running Catena, or that have a labelled checkpoint, an unsent draft or "
         "a queued prompt stay, and so do messages that forks need.",
         examples=(
@@ -167,7 +167,7 @@ def _prune_parser() -> Parser:
         metavar="AGE",
         help="those unused for AGE, or deleted that long ago: 30d, 12w, 6m (months) or 1y",
     )
-    parser.add_argument("--keep", type=count, metavar="N", help="keep the newest N of those meant")
+    parser.add_argument("--keep", type=count, metavar="N", help="keep the newest N of those selected")
     parser.add_argument(
         "--agent", metavar="NAME", help="only those of an agent: a name from `catena agents` or the settings"
     )
@@ -225,14 +225,14 @@ _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 def _age(text: str) -> timedelta:
     number, unit = text[:-1], text[-1:]
     if not (number.isascii() and number.isdecimal() and unit in _DAYS):
-        raise argparse.ArgumentTypeError(f"{text} is no age; write 30d, 12w, 6m or 1y")
+        raise argparse.ArgumentTypeError(f"{text} is not an age; write 30d, 12w, 6m or 1y")
     return timedelta(days=min(int(number[:6]) * _DAYS[unit], _MOST_DAYS))
 
 
 def _export_parser() -> Parser:
     parser = Parser(
         prog="catena export",
-        description="Write a conversation as Markdown, JSON or HTML: its newest branch, another one, or all of them. "
+        description="Write a conversation as Markdown, JSON or HTML: its current branch, another one, or all of them. "
         "What looks like a secret is masked, and listed on standard error.",
         examples=(
             ("catena export ID > chat.md", "Markdown"),
@@ -279,7 +279,7 @@ def _export(chosen: Namespace) -> int:
 def _replay_parser() -> Parser:
     parser = Parser(
         prog="catena replay",
-        description="Play a conversation as the screen showed it: its newest branch, or another one. Long waits are "
+        description="Play a conversation as the screen showed it: its current branch, or another one. Long waits are "
         "shortened. What looks like a secret is masked. Nothing is sent to an agent.",
         details="keys: space pause, left and right the prompt before and the next one, + and - speed, q quit",
         examples=(
@@ -333,13 +333,13 @@ def _speed(text: str) -> float:
     except ValueError:
         speed = 0.0
     if not _SPEEDS[0] <= speed <= _SPEEDS[1]:
-        raise argparse.ArgumentTypeError(f"{text} is no speed from {_SPEEDS[0]:g} to {_SPEEDS[1]:g}")
+        raise argparse.ArgumentTypeError(f"{text} is not a speed from {_SPEEDS[0]:g} to {_SPEEDS[1]:g}")
     return speed
 
 
 def _cells(text: str) -> int:
     if not (text.isdecimal() and _CELLS[0] <= int(text[:6]) <= _CELLS[1]):
-        raise argparse.ArgumentTypeError(f"{text} is no number from {_CELLS[0]} to {_CELLS[1]}")
+        raise argparse.ArgumentTypeError(f"{text} is not a number from {_CELLS[0]} to {_CELLS[1]}")
     return int(text)
 
 

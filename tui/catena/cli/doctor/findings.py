@@ -129,7 +129,7 @@ def clipboard_finding(environment: Mapping[str, str]) -> Finding:
         for tool, display in _CLIPBOARD_TOOLS.items()
         if shutil.which(tool) and (display is None or display in environment)
     ]
-    remote = " · over SSH it is that of the person's own machine" if "SSH_TTY" in environment else ""
+    remote = " · over SSH, your own machine's" if "SSH_TTY" in environment else ""
     words = f"by the terminal (OSC 52){remote} · programs: {', '.join(tools) or 'none'}"
     return Finding("clipboard", words, values={"osc52": "not acknowledged", "programs": tools})
 
@@ -147,7 +147,7 @@ def _answered(answers: TerminalAnswers) -> Finding:
         answers.name or "no name",
         f"kitty keyboard protocol: {'yes' if answers.kitty_keys else 'no'}",
         f"synchronized output: {'yes' if answers.synchronized else 'no'}",
-        f"background: {answers.background or 'not told'}",
+        f"background: {answers.background or 'not reported'}",
     ]
     values = {
         "name": answers.name,

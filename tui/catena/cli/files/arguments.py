@@ -16,7 +16,7 @@ _AT = (
 def _changes_parser() -> Parser:
     parser = Parser(
         prog="catena changes",
-        description="Print what agents changed in files, on the newest branch of a conversation: one difference for "
+        description="Print what agents changed in files, on the current branch of a conversation: one difference for "
         "each file.",
         examples=(
             ("catena changes ID", "all that agents changed, as text"),
@@ -47,7 +47,7 @@ def _changes(chosen: Namespace) -> int:
 def _files_parser() -> Parser:
     parser = Parser(
         prog="catena files",
-        description="Print what each turn did to files, on the newest branch of a conversation; with --at, what "
+        description="Print what each turn did to files, on the current branch of a conversation; with --at, what "
         "restoring the files as they were at a message would change.",
         details=_AT,
         examples=(
@@ -110,14 +110,14 @@ def _ending_parser(name: str, description: str) -> Parser:
         prog=f"catena files {name}",
         description=description,
         examples=((f"catena files {name} ID", "as the error says that names the conversation"),),
-        statuses={0: "done", 1: "other error", 2: "usage, unknown id; nothing was broken off"},
+        statuses={0: "done", 1: "other error", 2: "usage, unknown id; nothing was interrupted"},
     )
     add_conversation(parser)
     return parser
 
 
 def _finish_parser() -> Parser:
-    return _ending_parser("finish", "Finish a restore of files that was broken off.")
+    return _ending_parser("finish", "Finish an interrupted restore of files.")
 
 
 def _finish(chosen: Namespace) -> int:
@@ -127,7 +127,7 @@ def _finish(chosen: Namespace) -> int:
 
 
 def _undo_parser() -> Parser:
-    return _ending_parser("undo", "Undo a restore of files that was broken off.")
+    return _ending_parser("undo", "Undo an interrupted restore of files.")
 
 
 def _undo(chosen: Namespace) -> int:

@@ -203,13 +203,13 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
                 if each.conversation_id in (conversation.id, None) and _is_cut(each)
             ]
         if not begun:
-            raise CommandRefused("no restore of its files was broken off")
+            raise CommandRefused("no restore of its files was interrupted")
         left: list[RestoreStep] = []
         finishes, ours = ending is RestoreEnding.FINISH, _this_process()
         for each in begun if finishes else reversed(begun):
             repository = existing_at(db.path, each.root)  # the conversation may work elsewhere by now
             if repository is None:
-                raise CommandRefused(f"no files were kept of {each.root}")
+                raise CommandRefused(f"no snapshots of {each.root}")
             async with db.write() as tx:
                 if not await unfinished.take_over(tx, each, ours):
                     continue
@@ -269,7 +269,7 @@ def _this_process() -> Owner:
 def _repository(db: Database, conversation: ConversationRecord) -> SnapshotRepository:
     repository = existing(db.path, conversation.cwd)
     if repository is None:
-        raise CommandRefused("no files were kept of this conversation's directory")
+        raise CommandRefused("no snapshots of this conversation's directory")
     return repository
 
 

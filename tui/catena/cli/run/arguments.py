@@ -25,14 +25,14 @@ def _run_parser() -> Parser:
         description="Send one prompt and print only the answer to standard output.",
         examples=(
             ('catena run "What does this project do?"', "print the answer, and nothing else"),
-            ('git diff | catena run "Review this"', "send what is piped behind the prompt"),
+            ('git diff | catena run "Review this"', "send the piped text after the prompt"),
             ("cat prompt.md | catena run -", "read the prompt itself from standard input"),
             ('catena run --continue --json "And now?"', "print events, one JSON object per line"),
             (
                 'catena run --resume ID --fork "Another way?"',
                 "ask in a new conversation with the same history",
             ),
-            ('catena run --agents claude,codex "Why does it fail?"', "ask several agents the same"),
+            ('catena run --agents claude,codex "Why does it fail?"', "ask several agents at once"),
         ),
         statuses={
             0: "answered",
@@ -59,7 +59,7 @@ def _run_parser() -> Parser:
         "prompt",
         nargs="?",
         metavar="PROMPT",
-        help="the prompt, behind which piped text is sent; read from standard input if omitted or -",
+        help="the prompt; piped text is sent after it; read from standard input if omitted or -",
     )
     output = parser.add_argument_group("answer and permissions")
     output.add_argument("--json", action="store_true", help="print events as JSON, one object per line")
@@ -141,7 +141,7 @@ def _run(chosen: argparse.Namespace) -> int:
     clears = prompt.strip() in ("/clear", "/new", "/reset")
 
     if chosen.agents and clears:
-        raise Unfitting("--agents needs a prompt that is sent; a cleared context has no answers")
+        raise Unfitting("--agents cannot be combined with /clear, which is not sent")
 
     from catena.cli.run.prompt_text import piped_text
     from catena.cli.run.run import Request, run
@@ -186,7 +186,7 @@ def _branch(chosen: argparse.Namespace) -> BranchRequest:
     if branch.requested and not chosen.go_on and chosen.resume is None:
         raise Unfitting("--fork, --at and --edit need --resume or --continue")
     if chosen.files and (branch.fork or (branch.at is None and branch.edit is None)):
-        raise Unfitting("--files needs --at or --edit, and takes no files along into a fork")
+        raise Unfitting("--files needs --at or --edit, and cannot be combined with --fork")
     if branch.fork and branch.edit is not None:
         raise Unfitting("--edit and --fork cannot be combined")
     return branch

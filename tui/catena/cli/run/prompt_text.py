@@ -62,7 +62,7 @@ def piped_text(source: TextIO, *, tell: bool) -> str:
     content = source.buffer.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         limit = f"{MOST_BYTES // 1_048_576} MB"
-        raise CommandRefused(f"the piped text is over {limit}. Write it to a file and its path in the prompt")
+        raise CommandRefused(f"the piped text is over {limit}. Save it to a file and name that in the prompt")
     if b"\0" in content:
         raise CommandRefused("the piped input is not text. --attach PATH sends a file")
     text = content.decode("utf-8", "replace").rstrip("\n")

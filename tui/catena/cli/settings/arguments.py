@@ -65,7 +65,7 @@ def _set(chosen: Namespace) -> int:
 def _unset_parser() -> Parser:
     parser = Parser(
         prog="catena config unset",
-        description="Remove a setting from the settings file: its default holds.",
+        description="Remove a setting from the settings file: its default applies.",
         examples=(("catena config unset width", "the rest of the file stays"),),
         statuses=_CONFIG,
         values={"key": Values.SETTING},
@@ -99,7 +99,7 @@ def _check_parser() -> Parser:
     return Parser(
         prog="catena config check",
         description="Check the settings file, including the names of the theme and the agent.",
-        examples=(("catena config check", "names the first error, with its line"),),
+        examples=(("catena config check", "names errors, with their lines"),),
         statuses={0: "all is well", 2: "usage, invalid settings"},
     )
 
@@ -113,7 +113,7 @@ def _check(chosen: Namespace) -> int:
 def _keys_parser() -> Parser:
     parser = Parser(
         prog="catena keys",
-        description="Print every action that a key does, by place, with the keys in effect. The table [keys] of the "
+        description="Print every key action by place, with its keys in effect. The table [keys] of the "
         "settings changes them.",
         examples=(("catena keys | grep fork", "which keys fork"),),
         statuses={0: "done", 2: "usage, invalid settings"},
@@ -132,7 +132,7 @@ def _rules_parser(name: str = "permissions") -> Parser:
     return _rule_parser(
         name,
         "Your own permission rules in a directory, the narrowest first. A rule that rejects beats one that allows. "
-        "Requests that no rule is certain about are asked.",
+        "If no rule is certain, you are asked.",
         ("catena permissions", "the rules of this directory"),
     )
 
@@ -194,7 +194,7 @@ def _test(chosen: Namespace) -> int:
 def _add_parser() -> Parser:
     parser = _rule_parser(
         "permissions add",
-        "Add a permission rule, which holds in a directory or in a conversation.",
+        "Add a permission rule, which applies in a directory or in a conversation.",
         ("catena permissions add execute 'git status'", "allow a command"),
     )
     parser.add_argument("kind", metavar="KIND", help=_KINDS)

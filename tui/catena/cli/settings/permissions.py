@@ -110,7 +110,7 @@ def _listed(request: RuleRequest, rules: Sequence[Rule]) -> Iterator[str]:
     elif rules:
         yield from map(_line, rules)
     else:
-        yield "no rules: everything asks"
+        yield "no rules: you are asked each time"
 
 
 def _tested(request: RuleRequest, verdict: RuleVerdict) -> Iterator[str]:

@@ -64,7 +64,7 @@ _FIRST_WAYS = (
 _WAYS = (
     "a line is a prompt; one that begins with / is a command, one that begins with a space is text",
     'a line that ends in \\ goes on in the next; """ begins and ends a prompt of several lines',
-    "Ctrl+C stops the agent, twice leaves; Ctrl+D leaves; Enter alone says what goes on",
+    "Ctrl+C stops the agent, twice quits; Ctrl+D quits; Enter alone says what is going on",
     "while an agent asks, a number answers",
     "the commands follow, /help COMMAND reads more of one; N is the number of a message",
 )

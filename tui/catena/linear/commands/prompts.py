@@ -35,12 +35,14 @@ def numbered(context: LinearContext, argument: str, *, known: bool = True) -> st
     """The id of the message of a number; unless it is to be ``known``, None for one that nobody has. Raises Refused."""
     number = argument.strip().rstrip(":.")
     if not number.isdecimal():
-        raise Refused(f"{safe_line(argument) or 'That'} is no number of a message. /show from reads them.")
+        raise Refused(
+            f"{safe_line(argument) or 'That'} is not the number of a message. /show from reads them."
+        )
     id = context.numbers.id_of(int(number)) if len(number) < 9 else None
     if id is None and known:
         last = context.numbers.last
         raise Refused(
-            f"There is no {number} here: the last number is {last}." if last else "Nothing was said yet."
+            f"There is no message {number}: the last is {last}." if last else "Nothing was said yet."
         )
     return id
 
@@ -228,7 +230,7 @@ class PromptCommands:
         texts = dict.fromkeys(await context.tabs.recent_inputs())
         found = [text for text in texts if argument.lower() in text.lower()][:_INPUTS]
         if not found:
-            raise Refused("Nothing like that was typed.")
+            raise Refused("Not in the prompt history.")
         context.show(
             f"Prompt history: {counted(len(found), 'text')}. /open and a number puts one into the draft.",
             [ListRow(safe_line(text)[:200], partial(self.write, text)) for text in found],

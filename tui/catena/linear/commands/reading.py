@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from catena.acts.surface import NO_TAB, Refused
+from catena.acts.surface import NO_TAB, STAYED, Refused
 from catena.errors import refusing_path
 from catena.export.files import refusing
 from catena.history.entries import HistoryEntry, TypedHistory
@@ -241,9 +241,7 @@ class HistoryCommands:
         context, tab = self._context, self._context.here
         if not await context.tabs.branches.on_branch(tab, message_id):
             if tab.at_work:
-                context.say(
-                    "An agent is working here, so it stays on its branch: what was found is on another one."
-                )
+                context.say(STAYED)
                 return
             async with context.tabs.store.read() as reader:
                 leaf = await branches.last_leaf(reader, tab.window_id, tab.conversation.id, message_id)

@@ -90,7 +90,7 @@ class AsideDialog:
                     await self._save()
                     return AnswerTo.NOTHING
                 case _ if question.startswith("/"):
-                    raise Refused(f"{safe_line(question)} is no command of a side question. {_WAYS}")
+                    raise Refused(f"{safe_line(question)} is not a command here. {_WAYS}")
 
     async def _answer(self, question: str, typed: str) -> None:
         context, aside = self._context, self._aside

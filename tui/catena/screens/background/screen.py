@@ -25,7 +25,7 @@ class BackgroundScreen(ListScreen[str | None]):
     """The work that goes on; its result is the row of the call to go to."""
 
     HEADING = "In the background"
-    EMPTY = "nothing runs in the background"
+    EMPTY = "nothing is running in the background"
     KEYS = (
         SheetKey("{background_go}", "go to its call", "go"),
         SheetKey("{background_stop}", "how to stop it", "stop"),

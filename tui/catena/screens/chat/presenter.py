@@ -29,7 +29,7 @@ from catena.screens.chat.panels.queue import QueueList, note_of
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.terminal.control.sequences import Notification
 from catena.terminal.times import call_after
-from catena.text.agent_text import acts_unasked
+from catena.text.agent_text import LONG_OPENING, acts_unasked
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
@@ -119,7 +119,7 @@ def _runs(row: Message) -> bool:
 def _hold(tab: Tab) -> str:
     holder = tab.conversation.holder
     if tab.conversation.free:
-        return "owner exited: type or /history takeover to continue here"
+        return "other Catena exited: type, or /history takeover, to go on"
     if holder is None:
         return "read-only: open in another Catena"
     return f"read-only: open in Catena ({holder.pid}) on {safe_line(holder.host)}"
@@ -132,9 +132,6 @@ def unheeded_stop(tab: Tab, keys: KeyMap = DEFAULT_KEYS) -> str:
     agent = tab.agent_title
     kills = keys.said("{Stop} kills its process; its partial answer is saved.")
     return f"{agent} is not stopping. {kills}"
-
-
-LONG_OPENING = "Opening takes long: {Send} goes on in a new session"
 
 
 def _doing(doing: Doing, agent: str, keys: KeyMap) -> tuple[str, str]:
@@ -189,7 +186,7 @@ def files_words(tab: Tab, keys: KeyMap = DEFAULT_KEYS) -> FilesWords | None:
     """What becomes of the files of a tab's directory, in words: by an edit, after a move, or since that was cut off."""
     key = keys.shown("files_too")
     if tab.cut is not None:
-        return FilesWords(f"{cut_words(tab.cut)}: {key} decides", f"files cut off: {key}", cut=True)
+        return FilesWords(f"{cut_words(tab.cut)}: {key} decides", f"restore interrupted: {key}", cut=True)
     if (along := tab.along) is not None:
         return FilesWords(along.words_with(key), along.short_words(key), chosen=along.choice is not None)
     if tab.editing is not None and tab.editing.along.stay:

@@ -204,7 +204,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
             self.say(self._along.refusal)
 
     def action_show_files(self) -> None:
-        """Show what would become of files."""
+        """Show what would happen to files."""
         if self._along.plan is not None and self._along.offered:
             self._show_plan(self._along.plan)
 

@@ -28,7 +28,7 @@ _COMPOSER: tuple[_Row, ...] = (
     ("{text_up} {text_down}", "prompt history at first/last line; ↓ restores the draft"),
     ("{text_up} when empty", "edit the newest queued prompt"),
     ("{delete_left}", "when empty: remove the last attachment"),
-    ("@", "files: @path goes along, @path:10-20 as lines; \\@ is text"),
+    ("@", "@path sends the file, @path:10-20 those lines; \\@ is text"),
     ("!", "first: run a shell command; its output goes into the prompt"),
     ("{complete}", "complete; jump to an open question"),
     ("{complete} on a path", "just pasted or dropped: attach the file"),

@@ -28,6 +28,7 @@ _SHOWN = 3  # of the agent's commands, before the others are unfolded
 _FOLDED = "more"  # the key of the row that unfolds them
 _OWN, _AGENT, _TEMPLATE, _ASIDE = "own:", "agent:", "template:", "aside:"
 _BROWSED = " while browsing"
+_HIDDEN = "hidden by Catena's own"
 
 
 class CommandPalette(Picker):
@@ -49,8 +50,8 @@ class CommandPalette(Picker):
         names = {each.name for each in own}
         self._own = [*own_rows(own, values), *template_rows(templates, names)]
         self._unlisted = [_own_row(each, values) for each in own if each.words != each.name]
-        by = {each.name: "a template has the same name" for each in templates if not each.refused}
-        by.update(dict.fromkeys(names, "ours has the same name"))
+        by = {each.name: "hidden by a template" for each in templates if not each.refused}
+        by.update(dict.fromkeys(names, _HIDDEN))
         self._announced = agent_rows(announced, by, agent)
         super().__init__(
             "Commands",
@@ -126,7 +127,7 @@ def template_rows(templates: Sequence[Template], taken: Collection[str]) -> list
             (_ASIDE if each.aside else _TEMPLATE) + each.name,
             f"/{each.name}",
             note=each.description,
-            detail="ours has the same name" if each.name in taken else each.hint,
+            detail=_HIDDEN if each.name in taken else each.hint,
             dim=each.name in taken,
             group="Prompt templates",
         )

@@ -316,7 +316,7 @@ class SettingsScreen(ListScreen[None]):
             self.say(_OVERRIDES.format(setting.variable))
             return
         source = "" if setting.line else " (the default)"
-        self.say(f"{name} is {setting.value}{source}: holds {setting.applies.value}.")
+        self.say(f"{name} is {setting.value}{source}: applies {setting.applies.value}.")
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, at the setting under the cursor or at the error."""
@@ -431,4 +431,4 @@ def about(setting: ListedSetting, path: Path, *, short: bool = False) -> str:
         return setting.does
     source = _source_words(setting, path)
     now = f"{setting.value} ({source})" if source else setting.value
-    return f"{setting.name}: {setting.does}. Now {now}; a change holds {setting.applies.value}."
+    return f"{setting.name}: {setting.does}. Now {now}; a change applies {setting.applies.value}."

@@ -178,7 +178,7 @@ class AllowScreen(ReadingScreen[bool]):
             self.say("Press again to confirm.")
         elif reader.scroll_offset.y < reader.max_scroll_y:
             reader.scroll_relative(y=max(1, reader.size.height - 2), animate=False)
-            self.say("There is more: see it to its end.")
+            self.say("There is more: scroll to the end.")
         else:
             self.dismiss(True)
 

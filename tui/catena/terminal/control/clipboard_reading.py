@@ -160,7 +160,7 @@ class ClipboardReading:
         type_name, content = _decoded(encoded_type), _decoded(payload)
         if type_name is None or content is None:
             self._reading = None
-            return ClipboardFailure("The terminal sent something else than its clipboard.")
+            return ClipboardFailure("The terminal sent something other than its clipboard.")
         self._size += len(content) + len(type_name)
         if self._size > (self._most_bytes if self._reading.asked_for else _LONGEST_LIST):
             self._reading = None
@@ -195,7 +195,7 @@ class ClipboardReading:
 def _failure(status: str) -> ClipboardFailure:
     match status:
         case "EPERM":
-            return ClipboardFailure("The terminal does not let its clipboard be read.")
+            return ClipboardFailure("The terminal does not allow reading its clipboard.")
         case "ENOSYS":
             return ClipboardFailure("The clipboard has nothing of that kind.", empty=True)
         case _:

@@ -195,7 +195,7 @@ class SettingsActions:
         try:
             settings = write_setting(settings_path(), SettingChange(("theme",), context.app.theme))
         except (InvalidSettings, SettingsNotWritten) as error:
-            context.say(f"The theme holds until you quit, and could not be saved: {error}")
+            context.say(f"The theme applies until you quit; it could not be saved: {error}")
         else:
             context.app.post_message(SettingsScreen.Changed(settings))
 

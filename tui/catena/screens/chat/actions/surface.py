@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from catena_acp.conversation.asides.asides import Aside
     from catena_acp.port.port import AgentSpec
 
-_COMPARED_FOR = 1.0  # seconds that a sentence waits for what would become of files
+_COMPARED_FOR = 1.0  # seconds that a sentence waits for what would happen to files
 
 
 class ScreenSurface:

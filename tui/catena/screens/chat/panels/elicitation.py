@@ -579,10 +579,12 @@ def _page_lines(page: WebPage) -> Iterator[Content]:
         yield Content.assemble(("Host: ", "$muted"), (safe_line(address.host), "bold"))
     if address.punycode:
         yield Content.styled(
-            f"Not plain ASCII: it is {address.punycode}. Look-alikes are written so.", "$asking"
+            f"Not plain ASCII: it is {address.punycode}. Look-alikes are written like this.", "$asking"
         )
     if address.spoken:
-        yield Content.styled(f"It reads {safe_line(address.spoken)}. Look-alikes are written so.", "$asking")
+        yield Content.styled(
+            f"It reads {safe_line(address.spoken)}. Look-alikes are written like this.", "$asking"
+        )
     if address.refusal:
         yield Content.styled(f"{address.refusal} It is not opened.", "$failure")
     elif not address.encrypted:

@@ -19,8 +19,8 @@ from catena.widgets.band import Band, BandWords, Choice
 ENTER = "enter"
 _CANCEL = "esc"
 _TOO_FAST = "Press again to confirm."
-_NOTHING_TYPED = "Nothing is typed here: {branch_do} confirms, {stop} cancels."
-_ONLY_LEFT = "Nothing is typed here: {stop} cancels."
+_NOTHING_TYPED = "You cannot type here: {branch_do} confirms, {stop} cancels."
+_ONLY_LEFT = "You cannot type here: {stop} cancels."
 FILES, SHOW, FINISH, TAKE_BACK = "files", "show", "finish", "take back"
 _ACTIONS = {  # of the table of keys
     ENTER: "branch_do",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # not needed before there is a question
 
 
 _TOO_FAST = "Press again to confirm."
-_NOTHING_TYPED = "Nothing is typed here: {stop} to decide later."
+_NOTHING_TYPED = "You cannot type here: {stop} to decide later."
 _NOT_ALL = "Not all of it is shown. {} shows the rest; press again to allow it unread."
 _DIFF, _REASON, _ALWAYS = "d", "r", "a"
 _MOST_NUMBERS = 9

@@ -51,7 +51,7 @@ class DroppedFiles:
         """A sentence on the files that were attached or mentioned."""
         if not self.mentions:
             names = [safe_line(Path(path).name) for path in self.attached]
-            return f"Attached {names[0]}." if len(names) == 1 else f"Attached {len(names)} pictures."
+            return f"Attached {names[0]}." if len(names) == 1 else f"Attached {len(names)} images."
         if not self.attached:
             return "Mentioned." if len(self.mentions) == 1 else f"Mentioned {len(self.mentions)} files."
         return f"Attached {len(self.attached)}, mentioned {len(self.mentions)}."

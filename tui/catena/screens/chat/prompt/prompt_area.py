@@ -275,7 +275,7 @@ class PromptArea(Centred):
             self._say("Press {Send} again to run this command.")
         elif (running := self.shell.running) is not None:
             self._say(
-                "Another command runs; {Stop} stops it.",
+                "Another command is running; {Stop} stops it.",
                 wrong=True,
                 holds=lambda: self.shell.running is running,
             )
@@ -357,7 +357,7 @@ class PromptArea(Centred):
         """
         if not await self.mentions.found():
             self._say_slow(
-                "Your files take long to list. Press {Send} again to take the file that is shown.",
+                "Listing your files is slow. Press {Send} again to take the file that is shown.",
                 lambda: self.mentions.late,
             )
             return False
@@ -365,7 +365,7 @@ class PromptArea(Centred):
             return True
         if self.templates.expected and not await self.templates.come():
             self._say_slow(
-                "Your prompt templates take long to read. Press {Send} again to send this as it stands.",
+                "Reading your templates is slow. Press {Send} again to send this as it stands.",
                 lambda: self.templates.late,
             )
             return False

@@ -24,7 +24,7 @@ def along_choices(along: FilesAlong) -> tuple[ForkOption, ...]:
     mark = "" if along.extent is Extent.NONE else "✓ "
     return (
         ForkOption(FILES, f"{mark}Files too: {along.words}", f"{mark}Files too"),
-        ForkOption(SHOW, "Show what would become of files", "Show them"),
+        ForkOption(SHOW, "Show what would happen to files", "Show them"),
     )
 
 
@@ -63,7 +63,7 @@ class AlongActions:
         return tab.along.ways(keys.said("{Files_too}"), keys.said("{Show_files}"))
 
     async def show(self) -> None:
-        """Show what would become of files."""
+        """Show what would happen to files."""
         tab = self._context.tab
         if tab is not None and tab.along is not None and tab.along.plan is not None:
             await self.show_plan(tab, tab.along.plan)
@@ -110,15 +110,15 @@ class AlongActions:
 
     async def _ask_about_conflicts(self, tab: Tab, plan: RestorePlan) -> Extent | None:
         free, others = counted(len(plan.free), "file"), plan.conflicts
-        named = safe_line(named_files(others))
+        named, more = safe_line(named_files(others)), counted(len(others), "file")
         while True:
             key = await self._context.parts.fork.ask(
                 ForkQuestion(
                     "Restore the files?",
                     "",
-                    f"Restore {free}, leave the files of others" if plan.free else "",
+                    f"Restore {free}, leave the rest" if plan.free else "",
                     (
-                        ForkOption(FILES, f"Also {counted(len(others), 'file')} of others"),
+                        ForkOption(FILES, f"Also {more} others may have changed", f"Also {more}"),
                         ForkOption(SHOW, "Show what would change", "Show"),
                     ),
                     f"{whose_change(others).capitalize()}: {named}.",
@@ -174,7 +174,7 @@ class AlongActions:
         tab.cut = None
         context.presenter.refresh()
         if left is None:
-            context.say("Another Catena has ended it.")
+            context.say("Another Catena has finished or undone it.")
             return
         named = safe_line(named_files(left))
         ended = "Finished." if key == FINISH else "Undone: the files are as they were before."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
+from catena.acts.surface import STAYED
 from catena.history.entries import HistoryEntry, HistoryScope, Repositories, TypedHistory
 from catena.history.finding import HitPlace, MessageFinder, MessageHit
 from catena.history.listing import HistoryListing
@@ -30,8 +31,6 @@ from catena_store.conversations import conversations, messages
 from catena_store.errors import NotFound
 from catena_store.finding import newest_hits
 from catena_store.records import Kind, Message
-
-_STAYED = "An agent is working there, so it stays on its branch: what was found is on another one."
 
 
 class HistoryActions:
@@ -177,7 +176,7 @@ class HistoryActions:
             moved = await self._go_to_branch(tab, choice, way)
         except StillAtWork:
             await self._tabs.show(tab, way)
-            context.say(_STAYED)
+            context.say(STAYED)
             return
         if moved and tab is context.seen:
             context.write_here()
