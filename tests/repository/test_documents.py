@@ -15,6 +15,7 @@ from catena.acts.table import commands_of
 from catena.cli.arguments import command_table
 from catena.linear.commands.commands import COMMANDS as LINEAR_COMMANDS
 from catena.screens.chat.commands.table import COMMANDS
+from catena.settings.settings import parse_settings
 from catena.settings.templates import find_templates
 from support.places import ROOT
 
@@ -22,6 +23,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_SETTINGS = re.compile(r"^```toml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _FOREIGN = {  # options and commands of others: agents, programs and templates in examples, and arguments of a command
     *("--acp", "--prefix", "--stdio", "--timeout", "--urgent", "--dir"),
     *("/review", "/cancel", "/name"),
@@ -104,6 +106,12 @@ def _text(path: str) -> str:
 
 
 PRESENT = [each for each in DOCUMENTS if each.name != "CHANGELOG.md"]  # which names what is gone
+
+
+def test_d05_the_settings_of_every_example_are_taken() -> None:
+    blocks = [(each, block) for each in PRESENT for block in _SETTINGS.findall(each.read_text("utf-8"))]
+    assert blocks
+    assert not [problem for each, block in blocks for problem in parse_settings(each, block).key_problems]
 
 
 @pytest.mark.parametrize("document", PRESENT, ids=lambda each: str(each.relative_to(ROOT)))
