@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catena.history.entries import EntryState, HistoryEntry, HistoryScope
-from catena.history.listing import HistoryListing, HistoryMatch, Hold, Matches
+from catena.history.listing import HistoryListing, HistoryMatch, Matches
 from catena.history.query import HistoryQuery, Quality, Span, spans
 from support.counted_work import calls_counted
 
@@ -63,18 +63,6 @@ def test_h20_rows_that_need_the_person_stand_first_then_running_ones_then_pinned
         "old",
         "archived",
     ]
-
-
-def test_h20_a_selected_row_stays_where_it_is_while_others_change() -> None:
-    found = listing(*(entry(f"c{number}", minutes=number) for number in range(5)))
-    hold = Hold("c2", 2)
-    found.put([entry("asks", minutes=9, waits=True), entry("newer", minutes=-1)])
-    assert keys(found.match(asked(""), hold=hold)) == ["asks", "newer", "c2", "c0", "c1", "c3", "c4"]
-    found.put([entry("c2", minutes=2)._replace(waits=True)])
-    assert keys(found.match(asked(""), hold=hold))[2] == "c2"
-    found.remove(["c0", "c1", "c3", "c4", "newer"])
-    assert keys(found.match(asked(""), hold=hold)) == ["asks", "c2"]
-    assert keys(found.match(asked(""), hold=Hold("gone", 0))) == ["c2", "asks"]
 
 
 @pytest.mark.parametrize(

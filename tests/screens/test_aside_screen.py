@@ -268,7 +268,7 @@ async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None
         conversation = person.tab.conversation
         chain = await conversation.chain.read(conversation.window(person.tab.window_id), cap=None)
         assert [entry.link.cause for entry in chain.entries] == [Cause.NEW] and chain.folded
-        assert len(await person.chat.context.tabs.summaries(None, 10)) == 1
+        assert (await person.chat.context.tabs.newest_here(10))[1] == 1
         await person.say("/chain")
         await person.sees("Sessions (1)", "internal")
 

@@ -12,7 +12,7 @@ from catena.history.finding import Hits, MessageHit
 from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery
 from catena.screens.history.rows.list import RowOrder
-from catena.screens.history.rows.rows import HistoryRows, time_headings
+from catena.screens.history.rows.rows import time_headings
 from catena_store.records import Kind
 from support.counted_work import calls_counted
 
@@ -77,5 +77,4 @@ def test_h25_rows_with_a_hit_or_a_word_elsewhere_have_two_lines() -> None:
         listing, listing.match(HistoryQuery.parse("lamp", now=NOW))
     )
     assert [entry.key for entry in rows.entries] == ["named", "c4", "c2", "c1", "c0"]
-    assert [at for at in range(len(rows)) if rows.is_tall(at)] == [1, 2, 3, 4]
-    assert not HistoryRows().is_tall(0)
+    assert rows.tall == [range(1, 5)]

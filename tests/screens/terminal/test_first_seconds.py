@@ -96,7 +96,7 @@ import opentelemetry.trace
 COLLECTIONS = """
 import gc, sys
 from pathlib import Path
-import catena.app.startup
+import catena.cli.start
 
 collections = []
 gc.callbacks.append(lambda phase, facts: facts["generation"] == 2 and collections.append(phase))
@@ -108,7 +108,7 @@ class Finder:
             Path(sys.argv[1]).write_text(str(len(collections)))
 
 sys.meta_path.insert(0, Finder)
-sys.exit(catena.app.startup.open_screen(agent="rehearsal"))
+sys.exit(catena.cli.start.open_client(agent="rehearsal"))
 """
 
 

@@ -109,8 +109,9 @@ class Room:
         assert row is not None
         return int(row[0])
 
-    async def lists(self) -> set[str]:
-        return {summary.id for summary in await self.tabs.summaries(None, 100)}
+    async def lists(self, *, archived: bool = False) -> set[str]:
+        async with self.db.read() as reader:
+            return {summary.id for summary in await conversations.page(reader, archived=archived)}
 
     async def view(self) -> dict[str, Any]:
         """Everything that a person sees of their tabs, and of the conversations behind them, by the store."""

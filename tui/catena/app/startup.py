@@ -17,22 +17,6 @@ _FRAMES_A_SECOND = "144"  # at most; a key during a stream waits for up to two f
 DEMO_VARIABLE = "CATENA_DEMO"  # of the environment: any text but "0" is demo mode
 
 
-def open_screen(
-    directory: str | None = None,
-    *,
-    agent: str | None = None,
-    agent_command: str | None = None,
-    go_on: bool = False,
-    resume: str | None = None,
-    add_dirs: Sequence[str] = (),
-) -> int:
-    """Run the screen until exit; an empty ``resume`` opens the picker. Returns the exit status."""
-    start = read_start(
-        directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
-    )
-    return show_screen(start)
-
-
 def show_screen(start: Start, *, demo: bool = False) -> int:
     """Run the screen until exit; ``demo`` is demo mode. Returns the exit status.
 

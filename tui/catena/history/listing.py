@@ -32,14 +32,6 @@ _TIME = attrgetter("pinned", "updated_at", "key")
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """A row that must not move: the selected one, and the index that it stands at."""
-
-    key: str
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
 class HistoryMatch:
     """An entry that a query finds."""
 
@@ -238,14 +230,13 @@ class HistoryListing:
         scope: HistoryScope = HistoryScope.EVERYWHERE,
         *,
         facts: QueryFacts | None = None,
-        hold: Hold | None = None,
     ) -> Matches:
-        """The entries that a query finds in a scope, in the order of the rows; ``hold`` keeps one at its index.
+        """The entries that a query finds in a scope, in the order of the rows.
 
         First those that wait for the person, then those that run, then by how well they match, and the pinned ones and
         the newest first; letters alone come after all words, whatever the entry does. Archived ones are last.
         """
-        return at_once(self.matching(query, scope, facts=facts, hold=hold))
+        return at_once(self.matching(query, scope, facts=facts))
 
     def matching(
         self,
@@ -253,7 +244,6 @@ class HistoryListing:
         scope: HistoryScope = HistoryScope.EVERYWHERE,
         *,
         facts: QueryFacts | None = None,
-        hold: Hold | None = None,
     ) -> Generator[None, None, Matches]:
         """``match`` in steps of some milliseconds; entries that change between two of them may not be in it."""
         counted = [0] * len(HistoryScope)
@@ -275,8 +265,6 @@ class HistoryListing:
         qualities: list[Quality] = []
         for at, rank in enumerate(ranked):
             qualities += [_QUALITIES[at % len(_QUALITIES)]] * len(rank)
-        if hold is not None:
-            _keep_at(entries, qualities, hold)
         counts = dict(zip(HistoryScope, accumulate(counted), strict=True))
         return Matches(entries, qualities, query.folded, counts, scope)
 
@@ -444,15 +432,6 @@ def _begins_word(text: str, word: str) -> bool:
     while at > 0 and _WORD.match(text[at - 1]):
         at = text.find(word, at + 1)
     return at >= 0
-
-
-def _keep_at(entries: list[HistoryEntry], qualities: list[Quality], hold: Hold) -> None:
-    for at, entry in enumerate(entries):
-        if entry.key == hold.key:
-            index = min(hold.index, len(entries) - 1)
-            entries.insert(index, entries.pop(at))
-            qualities.insert(index, qualities.pop(at))
-            return
 
 
 def _distinct(entries: Iterable[HistoryEntry], name: str) -> tuple[str, ...]:

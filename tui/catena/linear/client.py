@@ -50,7 +50,6 @@ class LinearClient:
         self._interrupted_at: float | None = None
         self.status = 0
         self.quits = False  # the person asked to leave
-        context.open_tab = self._commands.tabs.show
         context.leave = self._leave
 
     # --- its life

@@ -64,7 +64,6 @@ class LinearContext:
         self.listed: Sequence[ListRow] = ()  # the last list
         self._listed_in: Tab | None = None  # that it is about; None for one that is about all of them
         self._dialogs = 0  # that wait for a line: questions of agents wait until they have it
-        self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
         # Does the command of a name, with what is typed behind.
         self.do: Callable[[str, str], Awaitable[None]]
         # A command's own name, or a template's; "" for none.
@@ -317,7 +316,3 @@ def is_sentence(text: str) -> bool:
 async def _nobody(name: str) -> str:
     """Know no command."""
     return ""
-
-
-async def _nowhere(tab: Tab) -> None:
-    """Go nowhere: the client is not running yet."""

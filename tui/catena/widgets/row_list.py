@@ -361,10 +361,9 @@ class RowList(Rows):
     class Moved(Message):
         """The cursor is on another row, or the rows were replaced."""
 
-        def __init__(self, key: str | None, *, at_end: bool) -> None:
+        def __init__(self, key: str | None) -> None:
             super().__init__()
             self.key = key
-            self.at_end = at_end
 
     def __init__(self, *, empty: str = "", id: str | None = None) -> None:
         super().__init__(empty=empty, id=id)
@@ -436,7 +435,7 @@ class RowList(Rows):
 
     def _post_moved(self) -> None:
         row = self.chosen
-        self.post_message(self.Moved(row.key if row else None, at_end=self.cursor >= len(self._rows) - 1))
+        self.post_message(self.Moved(row.key if row else None))
 
     def on_resize(self) -> None:
         """Keep the cursor in sight in another size."""

@@ -585,13 +585,6 @@ class OpenTabs:
         lineage = await self._lineage(tab)
         return chain_text.lineage_line(lineage, tab.conversation.record.created_at) if lineage else ""
 
-    async def summaries(
-        self, before: tuple[int, str] | None, limit: int, *, archived: bool = False
-    ) -> list[Summary]:
-        """A page of all conversations, newest first; those of the archive come in pages of their own."""
-        async with self._db.read() as reader:
-            return await conversations.page(reader, limit=limit, before=before, archived=archived)
-
     async def newest_here(self, limit: int) -> tuple[list[tuple[Summary, Message | None]], int]:
         """The newest conversations of this directory, each with the last row of its branch, and how many there are."""
         async with self._db.read() as reader:

@@ -10,7 +10,6 @@ from catena.acts.settings import known_templates
 from catena.acts.surface import Refused
 from catena.acts.unknown import unknown_argument
 from catena.linear.commands.prompts import PromptCommands, announced
-from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
 from catena.settings.agent_choices import Readiness, agent_choices, offered_agents
 from catena.settings.linear import LinearSetting
@@ -21,9 +20,8 @@ from catena.text.safe_text import safe_line
 class AgentCommands:
     """Actions on the agent of the tab that is read, and on settings."""
 
-    def __init__(self, context: LinearContext, tabs: TabCommands, prompts: PromptCommands) -> None:
+    def __init__(self, context: LinearContext, prompts: PromptCommands) -> None:
         self._context = context
-        self._tabs = tabs
         self._prompts = prompts
 
     # --- another agent

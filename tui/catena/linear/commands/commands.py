@@ -84,7 +84,7 @@ class LinearCommands:
         self.branches: BranchCommands = BranchCommands(context, self.tabs)
         self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.act)
         self.reading: ReadingCommands = ReadingCommands(context)
-        self.agents: AgentCommands = AgentCommands(context, self.tabs, self.prompts)
+        self.agents: AgentCommands = AgentCommands(context, self.prompts)
 
     async def _known(self, name: str) -> str:
         if command := command_of(name)[0]:

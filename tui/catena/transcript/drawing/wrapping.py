@@ -139,10 +139,10 @@ def _break_wide(text: str, width: int, limit: int) -> list[WrappedRow]:
     return rows
 
 
-def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None, joint: str = "\n") -> list[Line]:
+def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None) -> list[Line]:
     """Wrap styled text, which has no newlines, into lines of at most ``width`` cells, the first of ``first``.
 
-    The joint of a wrapped line is the text dropped at its break, that of the last line is ``joint``. Tabs are drawn as
+    The joint of a wrapped line is the text dropped at its break, that of the last line is a newline. Tabs are drawn as
     blanks and copied as tabs.
     """
     runs, tabs = expand_tabs(runs)
@@ -162,7 +162,7 @@ def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None, join
             cut = min(len(piece), span.end - offset)
             segments.append(Segment(piece[at - offset : cut], style))
             at = offset + cut
-        between = with_tabs(text, tabs, span.end, span.next) if span.next < length else joint
+        between = with_tabs(text, tabs, span.end, span.next) if span.next < length else "\n"
         line = Line(segments, span.cells, text[span.start : span.end], 0, between)
         if tabs:
             line.text = with_tabs(text, tabs, span.start, span.end)

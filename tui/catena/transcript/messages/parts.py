@@ -182,9 +182,9 @@ class Part:
         return self.lines
 
 
-def one_row(line: Callable[[RenderOptions], Line], source: str, *, lead: int = 0) -> Part:
-    """Make a part of a single row."""
-    return Part(lambda options: [line(options)], source, size=0, breaks=0, lead=lead)
+def one_row(line: Callable[[RenderOptions], Line]) -> Part:
+    """Make a part of a single row, which copies no text."""
+    return Part(lambda options: [line(options)], "", size=0, breaks=0)
 
 
 def text_parts(text: str, style: StyleOf, *, indent: int = 0, lead: int = 0) -> Iterator[Part]:

@@ -224,7 +224,7 @@ def tool_parts(
     what, outputs = object_of(call, directory), outputs_of(call)  # once: it may name thousands of places
     more = _More.of(call, outputs)
     drawn = partial(head, call, what) if head else partial(draw_tool_line, call, what, more, shown, goes_on)
-    line = one_row(drawn, "")
+    line = one_row(drawn)
     line.opens = True
     yield line
     if raw:
@@ -456,7 +456,7 @@ def _raw_parts(call: Call, options: RenderOptions) -> Iterator[Part]:
 
 
 def _label(text: str) -> Part:
-    return one_row(partial(_name_line, text), "")
+    return one_row(partial(_name_line, text))
 
 
 def _name_line(text: str, options: RenderOptions) -> Line:
@@ -471,7 +471,7 @@ def _diff_parts(diff: Diff, label: str) -> Iterator[Part]:
         yield _label(label)
     for index, hunk in enumerate(hunks):
         if index:
-            yield one_row(_gap_line, "")
+            yield one_row(_gap_line)
         for start in range(0, len(hunk.lines), _DIFF_CHUNK):
             rows = hunk.lines[start : start + _DIFF_CHUNK]
             copied = "\n".join(row.sign + row.text for row in rows)

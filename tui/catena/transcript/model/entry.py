@@ -425,7 +425,7 @@ class Entry:
         if self.hidden:
             return
         if self.group:
-            line = one_row(partial(draw_group_line, self.group, self.group_folded), "")
+            line = one_row(partial(draw_group_line, self.group, self.group_folded))
             line.opens = True
             yield line
             if self.group_folded:
@@ -456,7 +456,7 @@ class Entry:
 
     def _thought_parts(self, thought: Thought) -> Iterator[Part]:
         if not thought.words:
-            yield one_row(partial(draw_thought_line, thought, self.folded), "")
+            yield one_row(partial(draw_thought_line, thought, self.folded))
         self.answer = AnswerParts(thought.text, growing=thought.open, style=lambda palette: palette.muted)
         if not self.folded:
             yield from self.answer.parts
@@ -473,7 +473,7 @@ class Entry:
             if isinstance(link, Picture):
                 yield image_part(self.message.id, link.image, lambda _: MARKS)
         if self.said.interrupted and not self.explained:
-            yield one_row(draw_interrupted, "")
+            yield one_row(draw_interrupted)
         yield from self._took_parts()
 
     def _took_parts(self) -> Iterator[Part]:
@@ -481,7 +481,7 @@ class Entry:
         message = self.message
         ended = message.state is not MessageState.OPEN and message.kind is not Kind.USER
         if ended and not self.hidden and (words := turn_text(message.took)):
-            yield one_row(partial(draw_took, words), "")
+            yield one_row(partial(draw_took, words))
 
     def _notice_parts(self, notice: Notice) -> Iterator[Part]:
         if self.hidden:

@@ -166,15 +166,6 @@ class TabActions:
             self._arrive(way, tab)
             context.say(f"“{tab.name()}” is open in a tab.")
 
-    async def open_beside(self, conversation_id: str) -> Tab:
-        """Show a conversation in the other pane, in its tab or a new one; in this pane if there is no room."""
-        context = self._context
-        way = context.drafts.set_out()
-        with context.drafts.under_way(way):
-            tab = await context.tabs.open_conversation(conversation_id)
-            await self.show_beside(tab, way)
-        return tab
-
     async def take(self, tab: Tab, arrived: Callable[[], None]) -> None:
         """Show a tab that another pane sent to this one, with the keys; ``arrived``: the composer is the tab's."""
         context = self._context
@@ -336,15 +327,6 @@ class TabActions:
 
     def _is_there(self, tab: Tab) -> bool:
         return tab is self._context.presenter.shown and tab is self._context.tab
-
-    async def open_conversation(self, conversation_id: str) -> Tab:
-        """Show a conversation in its tab, or in a new one."""
-        context = self._context
-        way = context.drafts.set_out()
-        with context.drafts.under_way(way):
-            tab = await context.tabs.open_conversation(conversation_id)
-            await self.show(tab, way)
-        return tab
 
     async def suspend(self) -> None:
         """Stop the program as a shell's Ctrl+Z does."""

@@ -230,10 +230,6 @@ class Chat:
         await self._connected.wait()
         self.do(name)
 
-    def led(self, act: Awaitable[None]) -> Awaitable[None]:
-        """Wrap an action for which the keys wait; there is nowhere that it could lead to before the store is open."""
-        return act if self.opened is None else self._gate.led(act)
-
     def stay(self) -> bool:
         """Withdraw the question whether to quit; False if it was not asked."""
         return self.opened is not None and self.opened.quitting.stay()

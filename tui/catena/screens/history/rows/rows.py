@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from operator import attrgetter
 
 from catena.cells import cell_len
 from catena.history.entries import EntryState, HistoryEntry
@@ -39,7 +38,6 @@ _TIMES = ("Today", "Yesterday", "Last 7 days", "Last 30 days", "Earlier")
 _HEADINGS = (WAITING, RUNNING, PINNED, *_TIMES, ARCHIVED)
 IN_MESSAGES, BY_LETTERS = "in messages", "by their letters"
 _TALL = re.compile(b"%c+" % Quality.ELSEWHERE)
-_start = attrgetter("start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +73,6 @@ class HistoryRows:
                 if entry.key in self.hits:
                     kinds[at] = Quality.ELSEWHERE
         return [range(*run.span()) for run in _TALL.finditer(kinds)]
-
-    def is_tall(self, at: int) -> bool:
-        """True if a row has two lines."""
-        run = bisect_right(self.tall, at, key=_start) - 1
-        return run >= 0 and at in self.tall[run]
 
     def index(self, key: str | None) -> int | None:
         """The place of a key."""
