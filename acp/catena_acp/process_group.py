@@ -161,12 +161,12 @@ def session_groups(leader: int) -> frozenset[int]:
     return frozenset(groups)
 
 
-async def end_session(leader: int, seconds: float = _TERM_SECONDS) -> bool:
-    """End all process groups of a session, by TERM and after ``seconds`` by KILL; True if none is left.
+async def end_session(leader: int) -> bool:
+    """End all process groups of a session, by TERM and after a while by KILL; True if none is left.
 
     The caller knows that the session is its own: a number that is in use by no session may be another's soon.
     """
-    for number, patience in ((signal.SIGTERM, seconds), (signal.SIGKILL, _KILL_SECONDS)):
+    for number, patience in ((signal.SIGTERM, _TERM_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
         deadline, told, pause = time.monotonic() + patience, set[int](), 0.01
         while groups := await asyncio.to_thread(session_groups, leader):
             for group in groups - told:

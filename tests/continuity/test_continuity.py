@@ -20,6 +20,7 @@ from catena_store.windows import inputs
 from support.agents.model import Profile, Running, Upstream
 from support.conversations.modelled import answering, client, dying, how, limited, rewind, waiting
 from support.conversations.rehearsed import Desk, open_window
+from support.storage.rows import link_events
 
 # --- P: prior context
 
@@ -148,9 +149,7 @@ async def test_m02_sessions_a_b_and_a_again_are_two_links_and_three_records(tmp_
         chain = await desk.links()
         async with desk.db.read() as reader:
             view = await links.view(reader, desk.conversation.id)
-            carried = [
-                event.link_id for event in await links.events_of_conversation(reader, desk.conversation.id)
-            ]
+            carried = [event.link_id for event in await link_events(reader, desk.conversation.id)]
         assert [link.agent for link in chain] == ["a", "b"]
         assert [link.agent for link in view] == ["b", "a"]
         order = [event for at, event in enumerate(carried) if at == 0 or carried[at - 1] != event]
@@ -165,9 +164,7 @@ async def test_m02_a_session_id_is_kept_once_however_often_it_carries(tmp_path: 
             await desk.say(word)
         (link,) = await desk.links()
         async with desk.db.read() as reader:
-            events = [
-                event.event for event in await links.events_of_conversation(reader, desk.conversation.id)
-            ]
+            events = [event.event for event in await link_events(reader, desk.conversation.id)]
     assert (link.session_id, events.count("carried")) == ("model-s1", 1)
 
 

@@ -17,6 +17,7 @@ from catena_store.chains import links
 from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from catena_store.windows import inputs
 from support.conversations.rehearsed import Desk, World, open_window
+from support.storage.rows import link_events
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ async def test_m02_the_chain_keeps_every_session_and_an_append_only_record(world
         chain = await desk.links()
         assert [link.state for link in chain] == [LinkState.LOST, LinkState.LOST, LinkState.OPEN]
         async with desk.db.read() as reader:
-            events = await links.events_of_conversation(reader, desk.conversation.id)
+            events = await link_events(reader, desk.conversation.id)
             view = await links.view(reader, desk.conversation.id)
         carried = [event.link_id for event in events if event.event == "carried"]
         assert list(dict.fromkeys(carried)) == [link.id for link in chain]

@@ -327,7 +327,7 @@ def test_m10_files_read_and_changed_are_counted_with_their_lines() -> None:
     by_path = {file.path: file for file in files_touched(rows)}
     assert list(by_path) == ["/p/d", "/p/c", "/p/a", "/p/b"], "the last touched comes first"
     a = by_path["/p/a"]
-    assert (a.read, a.changed, a.added, a.removed, a.last_turn_id) == (1, 2, 2, 2, "t3")
+    assert (a.read, a.changed, a.added, a.removed) == (1, 2, 2, 2)
     assert (by_path["/p/b"].read, by_path["/p/b"].changed) == (1, 0)
     assert (by_path["/p/c"].changed, by_path["/p/c"].unsure, by_path["/p/c"].added) == (0, 1, 0)
     assert by_path["/p/d"].changed == 1

@@ -164,7 +164,7 @@ async def test_r01_r02_r03_limits_are_told_apart_keep_the_partial_text_and_the_c
         assert problem_of_notice(notice_of(await again.branch())) == problem
 
 
-async def test_r01_the_time_at_which_a_limit_ends_is_kept_with_the_turn_and_passes(world: World) -> None:
+async def test_r01_the_time_at_which_a_limit_ends_is_kept_with_the_turn(world: World) -> None:
     async with world.client() as desk:
         before = datetime.now(UTC)
         over = await desk.say("say half; ratelimit 600")
@@ -175,8 +175,6 @@ async def test_r01_the_time_at_which_a_limit_ends_is_kept_with_the_turn_and_pass
     assert datetime.fromisoformat(notice.data["resets_at"]) == over.problem.resets_at
     assert notice.data["detail"] == list(over.problem.detail)
     assert over.problem.detail[0].startswith("You have reached your rate limit.")  # in its own words, too
-    later = problem_of_notice(notice, now=over.problem.resets_at + timedelta(seconds=1))
-    assert later is not None and later.offers == (Offer.RETRY, Offer.OTHER_AGENT)
 
 
 async def test_p09_a_session_whose_first_turn_came_to_nothing_is_told_again_and_the_seam_says_so(

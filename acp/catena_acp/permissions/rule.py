@@ -358,14 +358,14 @@ def _read(stored: StoredRule, directory: str) -> Rule | None:
         return None
 
 
-def proposals(subject: RequestSubject, scope: RuleScope = RuleScope.PROJECT) -> tuple[Rule, ...]:
-    """Rules that would allow just such a request, the narrowest first; none where the subject is in doubt."""
+def proposals(subject: RequestSubject) -> tuple[Rule, ...]:
+    """Rules of the project that would allow just such a request, the narrowest first; none where it is in doubt."""
     if subject.doubt:
         return ()
     found: list[Rule] = []
     for pattern in _patterns(subject):
         try:
-            rule = rule_of(subject.kind, pattern, allow=True, scope=scope)
+            rule = rule_of(subject.kind, pattern, allow=True, scope=RuleScope.PROJECT)
         except InvalidRule:
             continue
         if rule not in found and decide([rule], subject).rule is rule:

@@ -273,12 +273,10 @@ def _certain(call: ToolCallChanged, project: str, resolve: Resolve) -> _Certain:
             return _Certain(doubt="no rules for its kind")
 
 
-def subject_of_text(
-    kind: str, text: str, project: str, resolve: Resolve = os.path.realpath
-) -> RequestSubject:
+def subject_of_text(kind: str, text: str, project: str) -> RequestSubject:
     """What a request of ``kind`` with one path, command or address would be about."""
     key = {"execute": "command", "fetch": "url"}.get(kind, "path")
-    return subject_of(ToolCallChanged("", kind=kind, raw_input={key: text}), project, resolve)
+    return subject_of(ToolCallChanged("", kind=kind, raw_input={key: text}), project)
 
 
 def _values(raw: Mapping[str, Any], role: PartRole) -> list[Any]:

@@ -27,7 +27,6 @@ class Quirks:
     """Behaviour of an agent that its ``initialize`` answer does not say, or says wrongly."""
 
     resume_unadvertised: bool = False
-    resume_replays: bool = False  # resume replays the history, as load does
     load_destroys: bool = False  # a session can be loaded once at most: never load just to probe
     replay_faithful: bool | None = None  # None: to be found out
     replay_ends_with_commands: bool = False  # sends a history behind the answer, and its commands behind that
@@ -177,7 +176,7 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
             fork_cold=False,
         ),
     ),
-    ("fast-agent-acp", Quirks(resume_replays=True, usage_of="turn", no_fork_at_in="0.10.46")),
+    ("fast-agent-acp", Quirks(usage_of="turn", no_fork_at_in="0.10.46")),
     ("qwen-code", Quirks(usage_of="turn", no_fork_at_in="0.24.4")),
     (
         "catena-rehearsal",

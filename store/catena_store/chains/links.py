@@ -202,15 +202,6 @@ async def record(
     )
 
 
-async def events_of_conversation(r: Reader, conversation_id: str) -> list[LinkEvent]:
-    """The events of a conversation's chain, oldest first."""
-    found = await r.all(
-        f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.conversation_id = ? ORDER BY e.id",
-        (conversation_id,),
-    )
-    return [rows.link_event(row) for row in found]
-
-
 async def view(r: Reader, conversation_id: str, cap: int = 16) -> list[Link]:
     """The ``cap`` links that carried a prompt last, newest last."""
     found = await r.all(

@@ -12,6 +12,7 @@ from catena.app.services import serve_conversations
 from catena.settings.settings import Settings
 from catena_acp.agents.agent import start_agent
 from catena_acp.agents.catalog import command_spec
+from catena_acp.conversation.adoption.adoption import Adopter
 from catena_acp.conversation.adoption.rows import preview
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import SessionSetup
@@ -28,6 +29,7 @@ from catena_store.ids import new_id
 from catena_store.records import ContextSource, Kind, LinkState
 from catena_store.windows import windows
 from support.agents.real import RealAgent, fake_model
+from support.transcripts.adopted import adopt_session
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 
@@ -97,7 +99,7 @@ async def test_h07_a_real_session_is_listed_previewed_resumed_and_forked_with_it
         Database.open(agent.data / "catena.db") as db,
         serve_conversations(db, Settings(), chosen=spec) as conversations,
     ):
-        adopted = await conversations.foreign.adopt(session, agent=spec)
+        adopted = await adopt_session(db, session, new_id=new_id, adopter=Adopter(spec.name, spec.profile))
         async with db.read() as reader:
             leaf = await stored_places.of(reader, adopted.conversation_id)
         async with db.write() as tx:
@@ -130,7 +132,7 @@ async def test_a_real_session_that_went_on_elsewhere_is_told_and_not_mixed_up(ag
         Database.open(agent.data / "catena.db") as db,
         serve_conversations(db, Settings(), chosen=spec) as conversations,
     ):
-        adopted = await conversations.foreign.adopt(session, agent=spec)
+        adopted = await adopt_session(db, session, new_id=new_id, adopter=Adopter(spec.name, spec.profile))
         other = await start_agent(spec, cwd=str(agent.project), client_version="0")
         await other.resume_session(session_id, SessionSetup(str(agent.project)))
         await other.prompt(session_id, [TextBlock("said in the other tool")])

@@ -10,7 +10,7 @@ from catena_store.chains import links
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, SessionHeld, StoreError
 from catena_store.records import Cause, LinkState, NewLink
-from support.storage.rows import Clock, Explained, new_conversation, new_link, say, store
+from support.storage.rows import Clock, Explained, link_events, new_conversation, new_link, say, store
 
 
 async def carried(tx: Writer, *ids: str) -> None:
@@ -19,7 +19,7 @@ async def carried(tx: Writer, *ids: str) -> None:
 
 
 async def record_of(r: Reader, conversation: str = "c1") -> list[tuple[str, str]]:
-    return [(line.link_id, line.event) for line in await links.events_of_conversation(r, conversation)]
+    return [(line.link_id, line.event) for line in await link_events(r, conversation)]
 
 
 async def test_a_link_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ async def test_m03_two_hundred_links_are_kept_and_the_view_of_them_is_capped_and
         await links.of_conversation(read, "c1")
         await links.of_family(read, "c1", "rehearsal", "")
         await links.by_session(read, "rehearsal", "", "session-l1")
-        await links.events_of_conversation(read, "c1")
+        await links.events_of_link(read, "l7")
         await links.move(read, "l7", owner="w1", event="carried")
         await new_link(read, "another")
         assert read.scans("l", "e", "c", "link", "link_event", "conversation") == []
@@ -196,7 +196,7 @@ async def test_a_move_changes_what_it_names_and_makes_the_version_one_more(tmp_p
         )
         assert (moved.state, moved.ended, moved.cost_total) == (LinkState.SUSPECT, "it answered nothing", 1.0)
         assert (await links.move(tx, "A", cost_total=None, event="carried", detail="u2")).cost_total is None
-        assert [(line.event, line.detail) for line in await links.events_of_conversation(tx, "c1")] == [
+        assert [(line.event, line.detail) for line in await link_events(tx, "c1")] == [
             ("born", None),
             ("carried", "u2"),
         ]

@@ -35,7 +35,7 @@ from support.storage.damage import (
     roots,
 )
 from support.storage.files import names_in
-from support.storage.rows import Clock, a_turn, an_owner, new_conversation, new_link, say, store
+from support.storage.rows import Clock, a_turn, an_owner, link_events, new_conversation, new_link, say, store
 
 ROWS = 120
 LONG = "a long answer " * 2_000
@@ -141,7 +141,7 @@ async def test_r18_after_a_salvage_no_session_is_trusted(tmp_path: Path) -> None
         for name in ("a", "b"):
             (link,) = await links.of_conversation(tx, name)
             assert link.state is LinkState.LOST and link.ended is not None and "recovered" in link.ended
-            assert (await links.events_of_conversation(tx, name))[-1].event == "lost"
+            assert (await link_events(tx, name))[-1].event == "lost"
         again = await new_link(tx, "new", "a", session_id="session-link-a")
         assert again.state is LinkState.OPEN, "the session can be had anew"
         workspace = await windows.find_workspace(tx, "/home/ada/shop")

@@ -10,12 +10,14 @@ from typing import Any
 
 from catena_store.chains import links
 from catena_store.conversations import conversations, messages
+from catena_store.database import rows
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.records import (
     Cause,
     ContextSource,
     Kind,
     Link,
+    LinkEvent,
     Message,
     MessageState,
     NewLink,
@@ -182,3 +184,12 @@ class Explained(Writer):
 async def everything(r: Reader, table: str) -> list[tuple[Any, ...]]:
     """The whole table, for comparing before with after."""
     return await r.all(f"SELECT * FROM {table} ORDER BY 1, 2")
+
+
+async def link_events(r: Reader, conversation_id: str) -> list[LinkEvent]:
+    """What happened to all links of a conversation, oldest first."""
+    found = await r.all(
+        f"SELECT {rows.LINK_EVENT} FROM link_event e WHERE e.conversation_id = ? ORDER BY e.id",
+        (conversation_id,),
+    )
+    return [rows.link_event(row) for row in found]

@@ -304,20 +304,17 @@ def kept(problem: Problem) -> dict[str, Any]:
     }
 
 
-def problem_of_notice(message: Message, *, now: datetime | None = None) -> Problem | None:
+def problem_of_notice(message: Message) -> Problem | None:
     """The problem that a notice reports, or an agent's only words that are an error; None if there is none.
 
-    Without ``now``, waiting is offered for every limit whose end is known.
+    Waiting is offered for every limit whose end is known.
     """
     ended = ended_in(message)
     trouble = _trouble(ended.trouble) if ended else None
     if ended is None or trouble is None:
         return None
-    resets_at = ended.resets_at
-    if resets_at is not None and now is not None and resets_at <= now:
-        resets_at = None
-    offers = offers_for(trouble, resets_at, now=now)
-    return Problem(trouble, ended.text, detail=ended.detail, offers=offers, resets_at=resets_at)
+    offers = offers_for(trouble, ended.resets_at)
+    return Problem(trouble, ended.text, detail=ended.detail, offers=offers, resets_at=ended.resets_at)
 
 
 def cause_words(message: Message | None) -> str | None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from catena_acp.continuity.services import Services, SpecOf
 from catena_acp.errors import NotAdopted
-from catena_acp.port.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort
 from catena_store.conversations import conversations
 
 if TYPE_CHECKING:  # no tab needs the readers of other tools' transcripts before it is on the screen
-    from catena_acp.conversation.adoption.adoption import Adopted, Adopter
+    from catena_acp.conversation.adoption.adoption import Adopted
     from catena_acp.transcripts.session import ForeignSession, ForeignTranscript
 
 
@@ -27,20 +27,18 @@ class ForeignSessions:
         self._spec_of = spec_of
         self._running = running
 
-    async def adopt(self, session: ForeignSession, *, agent: AgentSpec | None = None) -> Adopted:
+    async def adopt(self, session: ForeignSession) -> Adopted:
         """The conversation of a session, made where none of ours holds it yet.
 
         One that is open nowhere gets what was said in the session since. Opening it resumes that very session; a fork
-        of it leaves the session as it is. ``agent`` is the one that has the session, by default the tool's own. Raises
-        NotAdopted, AgentError, StoreError.
+        of it leaves the session as it is. Raises NotAdopted, AgentError, StoreError.
         """
         from catena_acp.conversation.adoption.adoption import Adopted, adopt_transcript, holder, undeleted
 
         if held := await holder(self._services.db, session):
             added = await self._catch_up(held, session)
             return Adopted(await undeleted(self._services.db, held), new=False, messages=added)
-        transcript = await self.read(session, agent=agent)
-        return await adopt_transcript(self._services.db, transcript, self._services.new_id, _adopter(agent))
+        return await adopt_transcript(self._services.db, await self.read(session), self._services.new_id)
 
     async def _catch_up(self, conversation_id: str, session: ForeignSession) -> int:
         """Add what a file has more than its conversation; how many messages that is."""
@@ -57,15 +55,7 @@ class ForeignSessions:
         except NotAdopted:
             return 0
 
-    async def adopt_file(self, path: Path, *, agent: AgentSpec | None = None) -> Adopted:
-        """The same of a transcript that may lie anywhere. Raises NotAdopted, StoreError."""
-        from catena_acp.conversation.adoption.adoption import adopt_file
-
-        return await adopt_file(
-            self._services.db, path, new_id=self._services.new_id, adopter=_adopter(agent)
-        )
-
-    async def read(self, session: ForeignSession, *, agent: AgentSpec | None = None) -> ForeignTranscript:
+    async def read(self, session: ForeignSession) -> ForeignTranscript:
         """All that was said in a session, from its file, else from what its agent replays.
 
         The agent is started for that, and ended. Raises NotAdopted, AgentError.
@@ -76,7 +66,7 @@ class ForeignSessions:
 
         if session.path is not None:
             return await read(lambda: read_session(session))
-        spec = agent or self._spec_of(session.source, session.profile)
+        spec = self._spec_of(session.source, session.profile)
         directory = await asyncio.to_thread(_directory, session.cwd)
         started = await self._services.start_agent(spec, directory, lambda _printed: None)
         try:
@@ -86,31 +76,11 @@ class ForeignSessions:
         finally:
             await started.stop()
 
-    async def listed(self, also: Sequence[AgentSpec] = ()) -> list[ForeignSession]:
-        """The sessions that agents list themselves: those that run here, and those that are started just for it.
-
-        One that cannot be started has none.
-        """
+    async def listed(self) -> list[ForeignSession]:
+        """The sessions that the agents list themselves that run here."""
         from catena_acp.conversation.adoption.agent_sessions import listed_sessions
 
-        running = list(self._running())
-        known = {(agent.spec.name, agent.spec.profile) for agent in running}
-        missing = [spec for spec in also if (spec.name, spec.profile) not in known]
-        starting = (
-            self._services.start_agent(spec, str(Path.home()), lambda _printed: None) for spec in missing
-        )
-        found = await asyncio.gather(*starting, return_exceptions=True)
-        started = [agent for agent in found if not isinstance(agent, BaseException)]
-        try:
-            return await listed_sessions([*running, *started])
-        finally:
-            await asyncio.gather(*(agent.stop() for agent in started))
-
-
-def _adopter(agent: AgentSpec | None) -> Adopter | None:
-    from catena_acp.conversation.adoption.adoption import Adopter
-
-    return Adopter(agent.name, agent.profile) if agent else None
+        return await listed_sessions(list(self._running()))
 
 
 def _directory(cwd: str) -> str:

@@ -408,14 +408,11 @@ class Conversations:
             conversation.held_by(lease.owner, free=False)
             raise ReadOnly(hold_words(lease.owner, self.owner.host))
 
-    async def close(self, conversation_id: str, *, unless_shown: bool = False) -> None:
-        """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace.
-
-        With ``unless_shown`` for one that was opened to be changed: it stays where a window was opened on it meanwhile.
-        """
+    async def close(self, conversation_id: str) -> None:
+        """No window shows it any more: end its turns, its agents and its lease; an empty one leaves no trace."""
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
             conversation = self._live.get(conversation_id)
-            if conversation is None or (unless_shown and conversation.windows):
+            if conversation is None:
                 return
             await self._following.drop(conversation_id)
             await conversation.close(CutBy.CLOSED)

@@ -25,8 +25,6 @@ class FileTouched:
     unsure: int = 0  # changes whose outcome was never seen
     added: int = 0  # lines, over all changes
     removed: int = 0
-    last_turn_id: str | None = None
-    last_at: str = ""  # ISO 8601
 
 
 def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
@@ -47,8 +45,6 @@ def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
                 unsure=before.unsure + touch.unsure,
                 added=before.added + touch.added,
                 removed=before.removed + touch.removed,
-                last_turn_id=row.turn_id,
-                last_at=row.created_at.isoformat(timespec="milliseconds"),
             )
     return tuple(reversed(files.values()))
 
