@@ -18,13 +18,12 @@ import pytest
 
 from catena.keys.actions import ACTIONS
 from catena.screens.chat import presenter
-from catena.screens.chat.actions import agent as trouble_acts
 from catena.screens.chat.panels.trouble import KEY_ACTIONS
 from catena.screens.common.picker import Picker
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
 from catena.settings.tables import AgentSetting
-from catena.workspace import tab
+from catena.workspace import tab, trouble
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
 from catena_acp.continuity.conversation_events import Doing
@@ -305,7 +304,7 @@ def much_later() -> datetime:
 async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_tab_is_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trouble_acts, "_LONGEST_NAP", 0.01)
+    monkeypatch.setattr(trouble, "LONGEST_NAP", 0.01)
     async with three_tabs(tmp_path) as scene:
         person = scene.person
         limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
@@ -316,7 +315,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         await person.sees("Retrying at", "Stop waiting")
         await person.to_tab(3, "ctrl+pagedown")
         assert not person.area.panels.trouble.open
-        person.chat.actions.trouble._clock = much_later
+        scene.middle.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         await person.until(lambda: scene.middle.trouble.standing is None, "the end of the trouble")
         await person.to_tab(2, "ctrl+pageup")
@@ -327,7 +326,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
 async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_was_typed_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trouble_acts, "_LONGEST_NAP", 0.01)
+    monkeypatch.setattr(trouble, "LONGEST_NAP", 0.01)
     async with three_tabs(tmp_path) as scene:
         person = scene.person
         await person.until(lambda: scene.middle.session, "the session to be open")
@@ -342,7 +341,7 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
         person.composer.insert("\n" + MEANWHILE)
         await scene.take("w")
         await person.to_tab(3, "ctrl+pagedown")
-        person.chat.actions.trouble._clock = much_later
+        scene.middle.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert person.draft == DRAFT and scene.middle.draft == MEANWHILE
         await person.to_tab(2, "ctrl+pageup")
@@ -371,6 +370,27 @@ async def test_r01_what_waits_can_be_kept_back_and_a_limit_that_has_passed_says_
         assert scene.middle.trouble.standing is not None and not scene.middle.busy
         await scene.take("r")
         await person.sees("  well after all")
+
+
+async def test_r01_what_waits_is_not_sent_where_the_person_did_something_else_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trouble, "LONGEST_NAP", 0.01)
+    async with three_tabs(tmp_path) as scene:
+        person = scene.person
+        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
+        scene.fail({"prompt": {"error": limit, "times": 1}})
+        await person.say("say well after all")
+        await scene.troubled(Trouble.RATE_LIMIT, "wra")
+        await scene.take("w")
+        await person.sees("Retrying at")
+        await person.say("/clear")
+        await person.sees("context cleared")
+        assert scene.standing.waits_until is not None
+        scene.middle.trouble._clock = much_later
+        await person.until(lambda: scene.standing.waits_until is None, "the end of the wait")
+        await person.sees_no("Retrying")
+        assert not scene.middle.busy
 
 
 async def to_the_panel(person: Person) -> None:

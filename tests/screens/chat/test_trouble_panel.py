@@ -17,7 +17,7 @@ from textual.widgets import Input
 from catena.screens.chat.actions.surface import behind
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.workspace.tab import Tab
-from catena.workspace.trouble import StandingTrouble, TabTrouble, changes_in, duration, words_of
+from catena.workspace.trouble import GRACE, StandingTrouble, TabTrouble, changes_in, duration, words_of
 from catena_acp.continuity.conversation_events import (
     LeafMoved,
     Problem,
@@ -354,6 +354,16 @@ def test_a_text_that_came_back_is_remembered_with_its_trouble_and_one_from_the_q
     assert standing is not None and standing.prompt is None
     standing = heard(trouble, ended(problem=returned))
     assert standing is not None and standing.prompt is None
+
+
+def test_a_prompt_waits_a_little_beyond_the_end_of_its_limit_for_clocks_that_differ() -> None:
+    trouble = TabTrouble(lambda: NOON)
+    assert trouble.wait() is None and not trouble.stop_waiting()
+    heard(trouble, ended(problem=limit().problem))
+    end = trouble.wait()
+    assert end is not None and end == limit().problem.resets_at
+    assert trouble.standing is not None and trouble.standing.waits_until == end + GRACE
+    assert trouble.stop_waiting() and trouble.standing.waits_until is None
 
 
 def test_trouble_outside_of_a_turn_goes_when_a_session_is_open() -> None:

@@ -580,6 +580,12 @@ class OpenTabs:
         async with self._db.read() as reader:
             return await attachments.mentioned_in(reader, tab.conversation.id, limit)
 
+    async def wait_out(self, tab: Tab) -> bool:
+        """Wait for the end of a tab's limit; True if nothing else has happened there, and its prompt is due."""
+        return await tab.trouble.wait_out(
+            lambda leaf_id: tab in self.tabs and tab.leaf_id == leaf_id and not tab.at_work
+        )
+
     async def lineage_line(self, tab: Tab) -> str:
         """The line on the source and the forks of a tab's conversation; "" if they cannot be read."""
         lineage = await self._lineage(tab)

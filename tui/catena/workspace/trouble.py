@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -25,6 +26,8 @@ from catena_store.ids import utc_now
 from catena_store.records import Kind
 
 RETRY_CANCELLED = "Automatic retry cancelled."
+GRACE = timedelta(seconds=3)  # after a limit's end, for clocks that differ
+LONGEST_NAP = 15.0  # seconds between two looks at the clock; it may have been set, or the machine slept
 _MINUTE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
 
@@ -91,11 +94,33 @@ class TabTrouble:
         if problem is not None and self.standing is None and leaf_id != self._dismissed:
             self.standing = StandingTrouble(problem, agent, leaf_id)
 
-    def wait(self, until: datetime | None) -> StandingTrouble | None:
-        """Set when the prompt is sent again, None for never, and return the trouble as it is then."""
-        if self.standing is not None:
-            self.standing = replace(self.standing, waits_until=until)
-        return self.standing
+    def wait(self) -> datetime | None:
+        """Have the prompt sent again at the end of the limit, which is returned; None if none is known."""
+        resets_at = self.standing.problem.resets_at if self.standing else None
+        if self.standing is not None and resets_at is not None:
+            self.standing = replace(self.standing, waits_until=resets_at + GRACE)
+        return resets_at
+
+    def stop_waiting(self) -> bool:
+        """Leave it to the person to send the prompt again; False if it does not wait."""
+        if self.standing is None or self.standing.waits_until is None:
+            return False
+        self.standing = replace(self.standing, waits_until=None)
+        return True
+
+    async def wait_out(self, at_rest: Callable[[str | None], bool]) -> bool:
+        """Wait until the prompt is to be sent again; False if the person stops that, or anything else happens by then.
+
+        ``at_rest`` is whether the tab is still at the leaf of its trouble, and nothing is done in it.
+        """
+        waiting = self.standing
+        while waiting is not None and waiting.waits_until is not None and self.standing is waiting:
+            left = (waiting.waits_until - self._clock()).total_seconds()
+            if left <= 0:
+                self.stop_waiting()
+                return at_rest(waiting.leaf_id)
+            await asyncio.sleep(min(left, LONGEST_NAP))
+        return False
 
     @property
     def limited(self) -> tuple[str, str] | None:

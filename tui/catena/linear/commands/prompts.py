@@ -21,14 +21,13 @@ from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.snapshots.restoring import FileChoice
+from catena_acp.trouble.reset_times import format_time
 from catena_store.conversations import messages
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Attachment, Message
 
 _INPUTS = 20  # that are listed
-_WAIT_GRACE = 3.0  # seconds after the end of a limit, for clocks that differ
-_LONGEST_NAP = 15.0  # seconds between two looks at the clock
 
 
 def numbered(context: LinearContext, argument: str, *, known: bool = True) -> str | None:
@@ -79,7 +78,7 @@ class PromptCommands:
     def __init__(self, context: LinearContext, act: Callable[..., Awaitable[None]]) -> None:
         self._context = context
         self._act = act
-        self._waiting: asyncio.Task[None] | None = None
+        self._waiting: set[asyncio.Task[None]] = set()  # for the ends of limits
 
     # --- sending
 
@@ -185,33 +184,23 @@ class PromptCommands:
     async def wait(self) -> None:
         """Send the prompt again at the end of its limit; again: stop waiting."""
         context, tab = self._context, self._context.here
-        standing = tab.trouble.standing
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.cancel()
-            tab.trouble.wait(None)
+        if tab.trouble.stop_waiting():
             context.say(RETRY_CANCELLED)
             return
-        if standing is None or standing.problem.resets_at is None:
+        if (end := tab.trouble.wait()) is None:
             raise Refused("There is no limit to wait for.")
-        waiting = tab.trouble.wait(standing.problem.resets_at)
-        until = standing.problem.resets_at
-        context.say(
-            f"Sent again when the limit ends, at {until.astimezone():%H:%M}. /retry wait again stops waiting."
-        )
+        at = format_time(end, utc_now())
+        context.say(f"Sent again when the limit ends, at {at}. /retry wait again stops waiting.")
+        waiting = asyncio.create_task(self._when_it_ends(tab))
+        self._waiting.add(waiting)
+        waiting.add_done_callback(self._waiting.discard)
 
-        async def at_its_end() -> None:
-            while (left := (until - utc_now()).total_seconds() + _WAIT_GRACE) > 0:
-                await asyncio.sleep(min(left, _LONGEST_NAP))
-                if tab.trouble.standing is not waiting:
-                    return
-            if tab.trouble.standing is waiting and tab in context.tabs.tabs and not tab.at_work:
-                tab.trouble.wait(None)
-                try:
-                    await self._act("catena.acts.prompts:send_again", tab=tab)
-                except (AgentError, StoreError, ReadOnly, Refused) as error:
-                    context.out.line(f"Trouble: {safe_line(str(error))}")
-
-        self._waiting = asyncio.create_task(at_its_end())
+    async def _when_it_ends(self, tab: Tab) -> None:
+        if await self._context.tabs.wait_out(tab):
+            try:
+                await self._act("catena.acts.prompts:send_again", tab=tab)
+            except (AgentError, StoreError, ReadOnly, Refused) as error:
+                self._context.out.line(f"Trouble: {safe_line(str(error))}")
 
     # --- the queue
 

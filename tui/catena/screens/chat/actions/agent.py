@@ -5,11 +5,9 @@ Nothing is fetched by the process that draws the screen: `catena agents install`
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -40,7 +38,6 @@ from catena_acp.port.port import AgentSpec
 from catena_acp.trouble.troubles import Offer
 from catena_store.chains.links import UNSET
 from catena_store.errors import StoreError
-from catena_store.ids import utc_now
 
 # What the next prompt would need with each of some agents, in words.
 _FOLD = "the rest"  # no agent has a name with a blank
@@ -221,10 +218,6 @@ async def install_in_terminal(app: App[Any], choice: AgentChoice) -> tuple[bool,
     return False, f"{title} was not installed; {choice.how} says why."
 
 
-GRACE = timedelta(seconds=3)  # after a limit's end, for clocks that differ
-_LONGEST_NAP = 15.0  # seconds between two looks at the clock; it may have been set, or the machine slept
-
-
 class TroubleActions:
     """Actions on the trouble of a tab, each requested by the person."""
 
@@ -235,15 +228,12 @@ class TroubleActions:
         *,
         do: Callable[[str], None],
         choose_agent: Callable[[], Awaitable[None]],
-        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """``do`` does the command of a name; ``choose_agent`` lets the person switch to another agent."""
         self._context = context
         self._act = act
         self._do = do
         self._choose_agent = choose_agent
-        self._clock = clock
-        self.grace = GRACE
         self._priced: StandingTrouble | None = None
 
     async def take(self, offer: Offer) -> None:
@@ -256,7 +246,7 @@ class TroubleActions:
             case Offer.RETRY:
                 await self._retry(tab)
             case Offer.WAIT:
-                self._wait(tab, standing)
+                self._wait(tab)
             case Offer.LOGIN:
                 self._do("login")
             case Offer.OTHER_AGENT:
@@ -301,10 +291,10 @@ class TroubleActions:
     def stop_waiting(self) -> bool:
         """Cancel sending the active tab's prompt at the end of its limit; False if nothing waits."""
         tab = self._context.tab
-        standing = tab.trouble.standing if tab else None
-        if tab is None or standing is None or standing.waits_until is None:
+        if tab is None or not tab.trouble.stop_waiting():
             return False
-        self._wait(tab, standing)
+        self._context.say(RETRY_CANCELLED)
+        self._context.presenter.refresh()
         return True
 
     def dismiss(self) -> bool:
@@ -320,27 +310,17 @@ class TroubleActions:
 
     # Waiting.
 
-    def _wait(self, tab: Tab, standing: StandingTrouble) -> None:
+    def _wait(self, tab: Tab) -> None:
         """Wait for the end of the limit, or stop waiting."""
-        resets_at = standing.problem.resets_at
-        if standing.waits_until is not None:
-            tab.trouble.wait(None)
-            self._context.say(RETRY_CANCELLED)
-        elif resets_at is not None:
-            waiting = tab.trouble.wait(resets_at + self.grace)
-            if waiting is not None:
-                self._context.run(self._when_it_ends(tab, waiting))
-        self._context.presenter.refresh()
+        if not self.stop_waiting() and tab.trouble.wait() is not None:
+            self._context.run(self._when_it_ends(tab))
+            self._context.presenter.refresh()
 
-    async def _when_it_ends(self, tab: Tab, waiting: StandingTrouble) -> None:
+    async def _when_it_ends(self, tab: Tab) -> None:
         """Send the prompt at the end of its limit, unless something else has happened in the tab by then."""
-        assert waiting.waits_until is not None
-        while (left := (waiting.waits_until - self._clock()).total_seconds()) > 0:
-            await asyncio.sleep(min(left, _LONGEST_NAP))
-            if tab.trouble.standing is not waiting or tab not in self._context.tabs.tabs:
-                return
-        if tab.trouble.standing is waiting and tab.leaf_id == waiting.leaf_id and not tab.at_work:
-            tab.trouble.wait(None)
+        due = await self._context.tabs.wait_out(tab)
+        self._context.presenter.refresh()
+        if due:
             try:
                 await self._retry(tab)
             except (AgentError, CommandRefused, StoreError, ReadOnly):
