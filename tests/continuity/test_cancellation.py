@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.cancellation import outlived
+from catena_acp.tasks import outlived
 
 
 async def test_a_task_that_outlives_who_waited_for_it_ends_and_its_error_is_reported_to_nobody() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity import cancellation as waits
+from catena_acp import tasks as waits
 from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
 from catena_acp.continuity.services import WhileIdle
 from catena_acp.continuity.sessions.sessions import LiveSession

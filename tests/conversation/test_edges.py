@@ -324,7 +324,7 @@ async def test_s05_a_prompt_that_was_refused_at_once_survives_a_store_that_is_lo
             raise StoreBusy(world.store)
         await mark(self, error, unheard=unheard)
 
-    monkeypatch.setattr("catena_acp.continuity.cancellation._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("catena_acp.tasks._PAUSES", (0.0, 0.0))
     async with world.client() as desk:
         await desk.say("say one")
         monkeypatch.setattr(RunningTurn, "mark_not_sent", failing)

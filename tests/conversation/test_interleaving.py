@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from catena_acp import tasks as waits
 from catena_acp.agents.running_agent import Agent
-from catena_acp.continuity import cancellation as waits
 from catena_acp.continuity.conversation_events import (
     Doing,
     LeafMoved,

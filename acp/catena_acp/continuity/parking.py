@@ -20,7 +20,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from catena_acp.continuity.cancellation import outlived, raise_if_cancelled, shielded
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.sending.context import FORK_AT, HONOURED, IGNORED, SendContext, fork_at_of
 from catena_acp.continuity.sessions.agent_pool import keep_fork_at
@@ -29,6 +28,7 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly
 from catena_acp.port.port import AgentPort
 from catena_acp.port.session_events import SessionOpened
+from catena_acp.tasks import outlived, raise_if_cancelled, shielded
 from catena_store.chains import agents, links
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError

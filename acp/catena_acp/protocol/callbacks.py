@@ -7,9 +7,9 @@ cancels its request. Nothing is awaited before an event is delivered: the next t
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
@@ -62,6 +62,7 @@ from catena_acp.protocol.answers import INTERNAL, INVALID, NOT_FOUND, described
 from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
 from catena_acp.protocol.files import FileAccess, RequestQueue
 from catena_acp.protocol.framing import Json
+from catena_acp.tasks import shielded
 from catena_acp.terminals.terminal import TerminalCommand, text_of
 from catena_acp.terminals.terminals import Terminals
 
@@ -69,7 +70,6 @@ MAX_QUESTIONS = 200  # permission requests and elicitations that are open at the
 _LOGGED = 1_000  # characters of a command or a path
 
 Deliver = Callable[[str, Event], None]
-T = TypeVar("T")
 Asked = TypeVar("Asked", bound=BaseModel)
 
 
@@ -132,6 +132,21 @@ class Callbacks:
         self._file_guards: dict[str, FileGuard] = {}
         self._read_only: set[str] = set()
         self.missing_files_are_empty = False
+        # The requests for what is offered: each in the SDK's type, and what answers it.
+        self._served: dict[str, tuple[type[BaseModel], Callable[[Any], Awaitable[BaseModel]]]] = {}
+        if files is not None:
+            self._served |= {
+                "fs/read_text_file": (ReadTextFileRequest, self._read_text_file),
+                "fs/write_text_file": (WriteTextFileRequest, self._write_text_file),
+            }
+        if terminals is not None:
+            self._served |= {
+                "terminal/create": (CreateTerminalRequest, partial(self._create_terminal, terminals)),
+                "terminal/output": (TerminalOutputRequest, partial(self._terminal_output, terminals)),
+                "terminal/wait_for_exit": (WaitForTerminalExitRequest, partial(_wait_for_exit, terminals)),
+                "terminal/kill": (KillTerminalRequest, partial(_kill, terminals)),
+                "terminal/release": (ReleaseTerminalRequest, partial(_release, terminals)),
+            }
 
     # Called by the SDK.
 
@@ -150,20 +165,12 @@ class Callbacks:
                 return await self._request_permission(given)
             case "elicitation/create":
                 return answer_message(await self._elicit(given))
-            case "fs/read_text_file":
-                return await self._read_text_file(_checked(ReadTextFileRequest, given))
-            case "fs/write_text_file":
-                return await self._write_text_file(_checked(WriteTextFileRequest, given))
-            case "terminal/create":
-                return await self._create_terminal(_checked(CreateTerminalRequest, given))
-            case "terminal/output":
-                return await self._terminal_output(_checked(TerminalOutputRequest, given))
-            case "terminal/wait_for_exit":
-                return await self._wait_for_terminal_exit(_checked(WaitForTerminalExitRequest, given))
-            case "terminal/kill":
-                return await self._kill_terminal(_checked(KillTerminalRequest, given))
-            case "terminal/release":
-                return await self._release_terminal(_checked(ReleaseTerminalRequest, given))
+            case _ if method in self._served:
+                model, serve = self._served[method]
+                try:
+                    return await serve(_checked(model, given))
+                except (FileRefused, TerminalRefused) as error:
+                    raise RequestError(NOT_FOUND if error.missing else INVALID, str(error)) from error
             case _:
                 raise RequestError.method_not_found(method)
         return None
@@ -240,94 +247,59 @@ class Callbacks:
     async def _read_text_file(self, asked: ReadTextFileRequest) -> ReadTextFileResponse:
         """Read a text file below the session's directories."""
         try:
-            files = self._offered_files("fs/read_text_file", asked.session_id)
+            files = self._files_of(asked.session_id)
             await self._pass_guard(asked.session_id, None)
             text = await self._request_queue.run(lambda: files.read(asked.path, asked.line, asked.limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
-                raise _refused(error) from error
+                raise
             text = ""
         return ReadTextFileResponse(content=text)
 
     async def _write_text_file(self, asked: WriteTextFileRequest) -> WriteTextFileResponse:
         """Write a text file below the session's directories."""
-        path, content = asked.path, asked.content
-        try:
-            files = self._offered_files("fs/write_text_file", asked.session_id)
-            call = await self._allowed(
-                asked.session_id,
-                file_written(path, content),
-                lambda: file_asked(path, content, files.before(path)),
-            )
-            before = await _finished(self._request_queue.run(lambda: files.write(path, content)))
-        except FileRefused as error:
-            raise _refused(error) from error
+        path, content, files = asked.path, asked.content, self._files_of(asked.session_id)
+        call = await self._allowed(
+            asked.session_id,
+            file_written(path, content),
+            lambda: file_asked(path, content, files.before(path)),
+        )
+        # Not given up half-way though the agent cancels its request: it is told.
+        before = await shielded(self._request_queue.run(lambda: files.write(path, content)))
         done = file_written(path, content, before)
         self._deliver(asked.session_id, replace(done, tool_call_id=call.tool_call_id, status="completed"))
         return WriteTextFileResponse()
 
-    async def _create_terminal(self, asked: CreateTerminalRequest) -> CreateTerminalResponse:
+    async def _create_terminal(
+        self, terminals: Terminals, asked: CreateTerminalRequest
+    ) -> CreateTerminalResponse:
         """Run a command in a terminal, in the session's working directory if it names no other."""
-        terminals = self._offered_terminals("terminal/create")
         session_id, args = asked.session_id, tuple(asked.args or ())
-        try:
-            files = self._offered_files("terminal/create", session_id)
-            if session_id in self._read_only:
-                raise TerminalRefused("this session may not run commands")
-            home = self._session_homes[session_id]
-            wanted = home if asked.cwd is None else asked.cwd
-            variables = tuple((each.name, each.value) for each in asked.env or ())
-            elsewhere = None if PurePath(wanted) == PurePath(home) else wanted
-            call = await self._allowed(
-                session_id, command_run(asked.command, args, elsewhere, dict(variables))
-            )
-            directory = await self._request_queue.run(lambda: files.directory(wanted))
-            command = TerminalCommand(asked.command, args, variables, directory)
-            terminal_id = await _finished(terminals.create(session_id, command, asked.output_byte_limit))
-        except (FileRefused, TerminalRefused) as error:
-            raise _refused(error) from error
+        files = self._files_of(session_id)
+        if session_id in self._read_only:
+            raise TerminalRefused("this session may not run commands")
+        home = self._session_homes[session_id]
+        wanted = home if asked.cwd is None else asked.cwd
+        variables = tuple((each.name, each.value) for each in asked.env or ())
+        elsewhere = None if PurePath(wanted) == PurePath(home) else wanted
+        call = await self._allowed(session_id, command_run(asked.command, args, elsewhere, dict(variables)))
+        directory = await self._request_queue.run(lambda: files.directory(wanted))
+        command = TerminalCommand(asked.command, args, variables, directory)
+        # Not given up half-way, either.
+        terminal_id = await shielded(terminals.create(session_id, command, asked.output_byte_limit))
         self._deliver(session_id, in_terminal(call, terminal_id))
         return CreateTerminalResponse(terminal_id=terminal_id)
 
-    async def _terminal_output(self, asked: TerminalOutputRequest) -> TerminalOutputResponse:
+    async def _terminal_output(
+        self, terminals: Terminals, asked: TerminalOutputRequest
+    ) -> TerminalOutputResponse:
         """Return the output of a terminal so far, without colours, and how its command ended, if it has."""
-        terminals = self._offered_terminals("terminal/output")
-        try:
-            terminal = terminals.find(asked.session_id, asked.terminal_id)
-            data, limit = terminal.output.newest()
-            truncated, ended = terminal.output.truncated, terminal.status
-            text = await self._request_queue.run(lambda: text_of(data, limit))
-        except (FileRefused, TerminalRefused) as error:
-            raise _refused(error) from error
+        terminal = terminals.find(asked.session_id, asked.terminal_id)
+        data, limit = terminal.output.newest()
+        truncated, ended = terminal.output.truncated, terminal.status
+        text = await self._request_queue.run(lambda: text_of(data, limit))
         status = TerminalExitStatus(exit_code=ended.exit_code, signal=ended.signal) if ended else None
         return TerminalOutputResponse(output=text, truncated=truncated, exit_status=status)
-
-    async def _wait_for_terminal_exit(self, asked: WaitForTerminalExitRequest) -> WaitForTerminalExitResponse:
-        """Wait until the command of a terminal has ended."""
-        terminals = self._offered_terminals("terminal/wait_for_exit")
-        try:
-            ended = await terminals.wait(asked.session_id, asked.terminal_id)
-        except TerminalRefused as error:
-            raise _refused(error) from error
-        return WaitForTerminalExitResponse(exit_code=ended.exit_code, signal=ended.signal)
-
-    async def _kill_terminal(self, asked: KillTerminalRequest) -> KillTerminalResponse:
-        """End the command of a terminal."""
-        terminals = self._offered_terminals("terminal/kill")
-        try:
-            await terminals.kill(asked.session_id, asked.terminal_id)
-        except TerminalRefused as error:
-            raise _refused(error) from error
-        return KillTerminalResponse()
-
-    async def _release_terminal(self, asked: ReleaseTerminalRequest) -> ReleaseTerminalResponse:
-        """End the command of a terminal, and forget the terminal."""
-        terminals = self._offered_terminals("terminal/release")
-        try:
-            await terminals.release(asked.session_id, asked.terminal_id)
-        except TerminalRefused as error:
-            raise _refused(error) from error
-        return ReleaseTerminalResponse()
 
     # Called by the connection.
 
@@ -469,15 +441,8 @@ class Callbacks:
     def _deliver_completed(self, session_id: str, ask_id: str) -> None:
         self._deliver(session_id, ElicitationCompleted(ask_id))
 
-    def _offered_terminals(self, method: str) -> Terminals:
-        if self._terminals is None:
-            raise RequestError.method_not_found(method)
-        return self._terminals
-
-    def _offered_files(self, method: str, session_id: str) -> FileAccess:
-        """The files of an open session. Raises RequestError, FileRefused."""
-        if self._files is None:
-            raise RequestError.method_not_found(method)
+    def _files_of(self, session_id: str) -> FileAccess:
+        """The files of an open session. Raises FileRefused."""
         files = self._session_files.get(session_id)
         if files is None:
             raise FileRefused("no such session is open")
@@ -488,10 +453,6 @@ def _cancelled() -> RequestPermissionResponse:
     return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
 
 
-def _refused(error: FileRefused | TerminalRefused) -> RequestError:
-    return RequestError(NOT_FOUND if error.missing else INVALID, str(error))
-
-
 def _checked(model: type[Asked], params: Json) -> Asked:
     """The parameters of a request in the SDK's type. Raises RequestError if they do not fit."""
     try:
@@ -500,10 +461,18 @@ def _checked(model: type[Asked], params: Json) -> Asked:
         raise RequestError(INVALID, f"Invalid params: {described(error)}") from error
 
 
-async def _finished(step: Coroutine[Any, Any, T]) -> T:
-    """The result of a step that is not given up half-way though the agent cancels its request: it is told."""
-    task = asyncio.ensure_future(step)
-    while not task.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait({task})
-    return task.result()
+async def _wait_for_exit(
+    terminals: Terminals, asked: WaitForTerminalExitRequest
+) -> WaitForTerminalExitResponse:
+    ended = await terminals.wait(asked.session_id, asked.terminal_id)
+    return WaitForTerminalExitResponse(exit_code=ended.exit_code, signal=ended.signal)
+
+
+async def _kill(terminals: Terminals, asked: KillTerminalRequest) -> KillTerminalResponse:
+    await terminals.kill(asked.session_id, asked.terminal_id)
+    return KillTerminalResponse()
+
+
+async def _release(terminals: Terminals, asked: ReleaseTerminalRequest) -> ReleaseTerminalResponse:
+    await terminals.release(asked.session_id, asked.terminal_id)
+    return ReleaseTerminalResponse()

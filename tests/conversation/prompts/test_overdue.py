@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity import cancellation as waits
+from catena_acp import tasks as waits
 from catena_acp.continuity.conversation_events import LeafMoved, MessageAdded, PromptReturned, TurnEnded
 from catena_acp.continuity.sending.claim import Claim
 from catena_acp.continuity.sessions.sessions import LiveSession

@@ -15,13 +15,13 @@ from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane, Panes, TabEvents
 from catena.workspace.tab import Tab, TurnsElsewhere
 from catena.workspace.tab_branches import TabBranches
-from catena_acp.continuity.cancellation import with_retries
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
 from catena_acp.continuity.wording.problems import CutBy
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentSpec
 from catena_acp.process_group import is_running
+from catena_acp.tasks import with_retries
 from catena_store import places
 from catena_store.chains import environments, turns
 from catena_store.conversations import conversations, messages

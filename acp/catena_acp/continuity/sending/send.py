@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Set
 from typing import Any, TypeVar
 
-from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.explanation import RouteRecord
@@ -36,6 +35,7 @@ from catena_acp.errors import (
 )
 from catena_acp.port.port import AgentPort
 from catena_acp.port.session_events import NoticeReported, PromptBlock, TextBlock
+from catena_acp.tasks import raise_if_cancelled, shielded, with_retries
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from catena_acp.continuity.cancellation import outlived
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import Verdict
@@ -37,6 +36,7 @@ from catena_acp.errors import (
 from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent, UsageReported
+from catena_acp.tasks import outlived
 from catena_store.chains import links
 from catena_store.records import ContextSource, Link
 

@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from catena_acp.continuity.cancellation import raise_if_cancelled
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.opening import is_prompt
@@ -17,6 +16,7 @@ from catena_acp.continuity.turns.background import BackgroundWork
 from catena_acp.continuity.turns.recorder import AGAIN_SECONDS, Recorder
 from catena_acp.continuity.turns.reducer import Reducer
 from catena_acp.port.session_events import Event, QuestionEvent, StateEvent, TerminalChanged, TranscriptEvent
+from catena_acp.tasks import raise_if_cancelled
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.errors import UNWRITABLE, Fenced, StoreError

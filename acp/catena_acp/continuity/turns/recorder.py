@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     MessageAdded,
@@ -21,6 +20,7 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.growing_text import GrowingText
 from catena_acp.port.session_events import ElicitationRequested, Event, PermissionRequested
+from catena_acp.tasks import shielded
 from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages

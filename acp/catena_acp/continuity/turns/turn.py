@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from catena_acp.continuity.cancellation import raise_if_cancelled
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     LinkChanged,
@@ -63,6 +62,7 @@ from catena_acp.port.session_events import (
     ToolCallChanged,
 )
 from catena_acp.spoken.call import Call
+from catena_acp.tasks import raise_if_cancelled
 from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses

@@ -22,7 +22,6 @@ from catena_acp.agents.agent import (
     variables_of,
 )
 from catena_acp.agents.catalog import login_hint, logout_hint
-from catena_acp.continuity.cancellation import shielded, with_retries
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     Doing,
@@ -49,6 +48,7 @@ from catena_acp.errors import (
 )
 from catena_acp.port.abilities import AuthMethod
 from catena_acp.port.port import AgentPort
+from catena_acp.tasks import shielded, with_retries
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import logouts, messages
 from catena_store.conversations.logouts import Account

@@ -13,7 +13,6 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from catena_acp.continuity.cancellation import outlived
 from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
@@ -62,6 +61,7 @@ from catena_acp.port.session_events import (
     UsageReported,
 )
 from catena_acp.spoken.call import Call
+from catena_acp.tasks import outlived
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations.checkpoints import Checkpoint, CheckpointStore, MemoryCheckpoints
 from catena_store.errors import StoreError

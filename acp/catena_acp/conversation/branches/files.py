@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catena_acp.continuity.cancellation import raise_if_cancelled, shielded
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.journal import files_followed, files_moved, files_restored, move_window
@@ -30,6 +29,7 @@ from catena_acp.snapshots.restoring import (
     undo,
     whose_change,
 )
+from catena_acp.tasks import raise_if_cancelled, shielded
 from catena_store.database.database import Writer
 from catena_store.snapshots import files_place, turns, unfinished
 from catena_store.snapshots.files_place import FilesPlace

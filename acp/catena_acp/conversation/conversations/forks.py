@@ -12,7 +12,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.opening import end_upstream, is_part_of, point_at, settled_point
@@ -23,6 +22,7 @@ from catena_acp.conversation.journal import move_window, opened_window
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import NotOfThisBranch, StillAtWork
 from catena_acp.port.port import AgentSpec
+from catena_acp.tasks import shielded
 from catena_store import places
 from catena_store.chains import links
 from catena_store.conversations import conversations, messages

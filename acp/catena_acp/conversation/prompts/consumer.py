@@ -10,7 +10,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
-from catena_acp.continuity.cancellation import outlived, raise_if_cancelled, shielded
 from catena_acp.continuity.conversation_events import (
     Doing,
     LeafMoved,
@@ -36,6 +35,7 @@ from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings, S
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows
 from catena_acp.conversation.prompts.schedule import Consumer, IdleWork, Preparation, WindowSchedule
 from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved, FilesNotKept, NotSent, ReadOnly
+from catena_acp.tasks import outlived, raise_if_cancelled, shielded
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment, Message, StopReason, Turn

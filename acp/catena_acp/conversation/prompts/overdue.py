@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from catena_acp.continuity.cancellation import with_retries
 from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.turns.recorder import AGAIN_SECONDS, Recorder
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.schedule import WindowSchedule
+from catena_acp.tasks import with_retries
 from catena_store.errors import Fenced, StoreError
 
 T = TypeVar("T")

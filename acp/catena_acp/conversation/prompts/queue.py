@@ -13,7 +13,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from catena_acp.continuity.cancellation import outlived, shielded, with_retries
 from catena_acp.continuity.conversation_events import (
     Problem,
     PromptReturned,
@@ -30,6 +29,7 @@ from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.rows import PromptRows, clears
 from catena_acp.conversation.recovery.recovery import row_data, settle
 from catena_acp.errors import AgentError, AgentRefused, ReadOnly
+from catena_acp.tasks import outlived, shielded, with_retries
 from catena_acp.trouble.troubles import Trouble
 from catena_store.database.database import Writer
 from catena_store.errors import NotFound, StoreError

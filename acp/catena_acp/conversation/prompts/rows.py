@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, MessageAdded
 from catena_acp.continuity.turns.endings import is_said_error
 from catena_acp.continuity.turns.turn import RunningTurn
@@ -15,6 +14,7 @@ from catena_acp.conversation.branches.branches import WindowLeaf
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice
+from catena_acp.tasks import shielded
 from catena_store import places
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages

@@ -15,12 +15,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from catena_acp.continuity.cancellation import outlived, shielded
 from catena_acp.continuity.parking import park, probe
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError, GivenUp, ReadOnly, StillAtWork
+from catena_acp.tasks import outlived, shielded
 from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Link, LinkState, Turn

@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import (
     Doing,
     MessageAdded,
@@ -36,6 +35,7 @@ from catena_acp.errors import AgentError, GivenUp, SessionGone, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_acp.port.session_events import ModelRetried
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
+from catena_acp.tasks import shielded
 from catena_acp.trouble.troubles import Trouble
 from catena_store import places
 from catena_store.errors import StoreError

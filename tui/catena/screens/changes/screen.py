@@ -23,8 +23,8 @@ from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.changes.changed_file import UnreadFile, hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
-from catena_acp.continuity.cancellation import raise_if_cancelled
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.tasks import raise_if_cancelled
 from catena_store.chains.turns import TurnPrompt
 from catena_store.errors import SnapshotFailed
 from catena_store.snapshots.repository import work_tree

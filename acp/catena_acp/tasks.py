@@ -1,4 +1,4 @@
-"""Run a step to completion despite cancellation; retry writes while the store is busy."""
+"""Tasks: steps that are run to completion despite cancellation, and writes that are tried again in a busy store."""
 
 from __future__ import annotations
 
