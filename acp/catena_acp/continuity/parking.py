@@ -17,8 +17,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.sending.context import FORK_AT, HONOURED, IGNORED, SendContext, fork_at_of
@@ -32,35 +32,22 @@ from catena_acp.tasks import outlived, raise_if_cancelled, shielded
 from catena_store.chains import agents, links
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
-from catena_store.records import Cause, Link, LinkState, NewLink, Turn
+from catena_store.records import Cause, Link, LinkState, Turn
 
 _NO_SUCH_MESSAGE = -32602
 
 
-class ForkSource(Protocol):
-    """The session that is forked: a live one, or one that its agent forks without its being open."""
-
-    @property
-    def agent(self) -> AgentPort: ...
-    @property
-    def link_id(self) -> str: ...
-    @property
-    def session_id(self) -> str: ...
-    @property
-    def version(self) -> int:
-        """The link's, as it was last seen here."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ColdSource:
-    """A session that is not open."""
+    """A session that its agent forks without its being open."""
 
     agent: AgentPort
     link_id: str
     session_id: str
-    version: int
+    version: int  # the link's, as it was last seen here
 
+
+ForkSource = LiveSession | ColdSource  # the session that is forked
 
 Later = Callable[[Coroutine[Any, Any, None]], object]  # does something beside the next prompt
 
@@ -123,20 +110,8 @@ async def _keep_in_mind(
 ) -> None:
     """Record a fork that the agent's own list will go on showing, as a link that is never used."""
     async with context.tenure.write() as tx:
-        link = await links.add(
-            tx,
-            NewLink(
-                id=context.services.new_id(),
-                conversation_id=context.record.id,
-                agent=context.spec.name,
-                profile=context.spec.profile,
-                session_id=opened.session_id,
-                cwd=context.record.cwd,
-                cause=cause,
-                source_id=source.link_id,
-                state=LinkState.LOST,
-            ),
-        )
+        new = context.new_link(opened.session_id, cause)
+        link = await links.add(tx, replace(new, source_id=source.link_id, state=LinkState.LOST))
         await links.move(tx, link.id, ended="not needed")
 
 
@@ -296,25 +271,9 @@ async def _add(context: SendContext, source: Link, opened: SessionOpened, took: 
         now = await links.get(tx, source.id)
         if now is None or now.version != source.version:
             return None
-        link = await links.add(
-            tx,
-            NewLink(
-                id=context.services.new_id(),
-                conversation_id=source.conversation_id,
-                agent=source.agent,
-                profile=source.profile,
-                session_id=opened.session_id,
-                cwd=source.cwd,
-                cause=Cause.PARK,
-                source_id=source.id,
-                base=source.knows,
-                knows=source.knows,
-                reach=source.reach,
-                unabridged_from=source.unabridged_from,
-                state=LinkState.PARKED,
-                cost_total=source.cost_total,
-            ),
-        )
+        new = context.new_link(opened.session_id, Cause.PARK, source)
+        new = replace(new, agent=source.agent, profile=source.profile, cwd=source.cwd, state=LinkState.PARKED)
+        link = await links.add(tx, new)
         await links.record_parking_time(tx, link.id, took)
         return link
 

@@ -441,24 +441,29 @@ class SendContext:
         window_id: str,
         pointers: Link | None = None,
     ) -> Link:
-        return await links.add(
-            tx,
-            NewLink(
-                id=self.services.new_id(),
-                conversation_id=self.record.id,
-                agent=self.spec.name,
-                profile=self.spec.profile,
-                session_id=session_id,
-                cwd=self.record.cwd,
-                cause=cause,
-                source_id=pointers.id if pointers else None,
-                base=pointers.knows if pointers else None,
-                knows=pointers.knows if pointers else None,
-                reach=pointers.reach if pointers else None,
-                unabridged_from=pointers.unabridged_from if pointers else None,
-                owner=window_id,
-                cost_total=pointers.cost_total if pointers else None,
-            ),
+        return await links.add(tx, replace(self.new_link(session_id, cause, pointers), owner=window_id))
+
+    def new_link(self, session_id: str, cause: Cause, copied: Link | None = None) -> NewLink:
+        """A link of the conversation and its agent; one for a copy of a link's session knows what that knows."""
+        link = NewLink(
+            id=self.services.new_id(),
+            conversation_id=self.record.id,
+            agent=self.spec.name,
+            profile=self.spec.profile,
+            session_id=session_id,
+            cwd=self.record.cwd,
+            cause=cause,
+        )
+        if copied is None:
+            return link
+        return replace(
+            link,
+            source_id=copied.id,
+            base=copied.knows,
+            knows=copied.knows,
+            reach=copied.reach,
+            unabridged_from=copied.unabridged_from,
+            cost_total=copied.cost_total,
         )
 
 

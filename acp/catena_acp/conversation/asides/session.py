@@ -29,7 +29,7 @@ from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import SessionHeld, StoreError
-from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, NewLink, Turn
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Turn
 from catena_store.windows import windows
 
 _MODEL = frozenset({"model", "model_config", "thought_level"})  # categories of options
@@ -198,21 +198,12 @@ class AsideSessionOpener:
 
     async def _add(self, tx: Writer, opened: SessionOpened, source: Link | None) -> Link:
         # Suspect and without a turn: the route can neither use it, nor fork it, nor fork it at a turn.
-        return await links.add(
-            tx,
-            NewLink(
-                id=self._link_id,
-                conversation_id=self._context.record.id,
-                agent=self._context.spec.name,
-                profile=self._context.spec.profile,
-                session_id=opened.session_id,
-                cwd=self._context.record.cwd,
-                cause=Cause.ASIDE,
-                source_id=source.id if source else None,
-                state=LinkState.SUSPECT,
-                cost_total=source.cost_total if source else None,
-            ),
+        new = replace(
+            self._context.new_link(opened.session_id, Cause.ASIDE), id=self._link_id, state=LinkState.SUSPECT
         )
+        if source is not None:
+            new = replace(new, source_id=source.id, cost_total=source.cost_total)
+        return await links.add(tx, new)
 
 
 class _Unheard:
