@@ -15,6 +15,20 @@ _PAUSES = (0.1, 0.4, 1.0, 2.0)  # seconds between tries to write what must be wr
 _BUSY_PAUSE = 0.5  # where the only trouble is another process
 
 
+class TaskSet(set["asyncio.Task[Any]"]):
+    """Tasks that are kept until they are done: the event loop does not keep them."""
+
+    def begin(self, step: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin a step as a task."""
+        return self.keep(asyncio.ensure_future(step))
+
+    def keep(self, task: asyncio.Task[T]) -> asyncio.Task[T]:
+        """Keep a task until it is done."""
+        self.add(task)
+        task.add_done_callback(self.discard)
+        return task
+
+
 async def shielded(step: Coroutine[Any, Any, T]) -> T:
     """Await a step to its end despite cancellation; ``raise_if_cancelled`` raises that afterwards."""
     task = asyncio.ensure_future(step)

@@ -58,6 +58,7 @@ from catena_acp.port.session_events import (
     TitleChanged,
     ToolCallChanged,
 )
+from catena_acp.tasks import TaskSet
 from catena_store import places
 from catena_store.chains import turns, usage
 from catena_store.conversations import conversations, messages
@@ -128,7 +129,7 @@ class LiveConversation:
         self.costs: dict[str, float] | None = None  # of all its turns, by currency; read once, then counted
         self._place_moves = 0
         self._lacks: dict[str, int] = {}  # by window: turns elsewhere, as it was told last
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = TaskSet()
 
     @property
     def id(self) -> str:
@@ -792,9 +793,7 @@ class LiveConversation:
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something in the background, to its end before the conversation is closed."""
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.begin(work)
 
 
 def _cost_alone(state: SessionState) -> Usage | None:

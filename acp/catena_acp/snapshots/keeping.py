@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 from catena_acp.process_group import is_running
 from catena_acp.snapshots.scope import SnapshotScope
+from catena_acp.tasks import TaskSet
 from catena_store.database.database import Database
 from catena_store.errors import SnapshotFailed, StoreError
 from catena_store.snapshots import turns
@@ -87,7 +88,7 @@ class FileSnapshots:
         self._monotonic = monotonic
         self._is_busy = is_busy
         self._directories: dict[str, _Directory] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = TaskSet()
         self._starts: dict[str, _Start] = {}  # by turn
         self._at_work: set[SnapshotRepository] = set()
         self._packing: set[SnapshotRepository] = set()
@@ -113,7 +114,7 @@ class FileSnapshots:
         if not self._ended:
             self._stop_packing()
             self._starts[turn_id] = start
-            start.task = self._started(self._keep(directory, write, tell))
+            start.task = self._tasks.begin(self._keep(directory, write, tell))
             start.task.add_done_callback(lambda _: self._starts.pop(turn_id, None))
             await asyncio.wait({start.task}, timeout=PATIENCE)
 
@@ -137,12 +138,12 @@ class FileSnapshots:
                 await turns.end(tx, turn_id, taken.tree, taken.left_out)
 
         if not self._ended:
-            self._started(self._keep_and_pack(directory, write, tell))
+            self._tasks.begin(self._keep_and_pack(directory, write, tell))
 
     def close(self, conversation_id: str) -> None:
         """Keep the files as they are for the end of a conversation's turns that were cut off before it was kept."""
         if not self._ended and not self._db.read_only:
-            self._started(self._close(conversation_id))
+            self._tasks.begin(self._close(conversation_id))
 
     @property
     def is_keeping(self) -> bool:
@@ -305,12 +306,6 @@ class FileSnapshots:
 
     def _is_over(self, turn: CutOffTurn) -> bool:
         return turn.lease is None or not is_running(turn.lease.owner, turn.lease.heartbeat_at, self._clock())
-
-    def _started(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
 
 def _home() -> Path | None:

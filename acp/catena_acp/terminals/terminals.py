@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from catena_acp.errors import TerminalRefused
 from catena_acp.port.session_events import TerminalChanged
 from catena_acp.process_group import Guards
+from catena_acp.tasks import TaskSet
 from catena_acp.terminals.terminal import AgentTerminal, TerminalCommand, TerminalExit, shown_text
 
 MAX_RUNNING = 16  # commands of an agent, all its sessions together
@@ -58,7 +59,7 @@ class Terminals:
         self._waiting = 0
         self._closed = False
         self._places: dict[str, _TerminalPlace] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing = TaskSet()
 
     @property
     def run(self) -> bool:
@@ -155,10 +156,7 @@ class Terminals:
 
     def _close(self, terminal_id: str, place: _TerminalPlace) -> asyncio.Task[None]:
         self._places.pop(terminal_id, None)
-        task = asyncio.create_task(self._end(place))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
-        return task
+        return self._closing.begin(self._end(place))
 
     async def _end(self, place: _TerminalPlace) -> None:
         assert place.terminal is not None

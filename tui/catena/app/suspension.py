@@ -12,6 +12,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 
+from catena_acp.tasks import TaskSet
 from catena_store.database.database import Database
 
 
@@ -28,7 +29,7 @@ async def stopping_between_transactions(
         yield
         return
     loop = asyncio.get_running_loop()
-    stopping: set[asyncio.Task[None]] = set()
+    stopping = TaskSet()
 
     async def stop() -> None:
         async with contextlib.nullcontext() if db is None else db.between_transactions(), aside():
@@ -38,9 +39,7 @@ async def stopping_between_transactions(
 
     def begin() -> None:
         if not stopping:
-            task = loop.create_task(stop())
-            stopping.add(task)
-            task.add_done_callback(stopping.discard)
+            stopping.begin(stop())
 
     loop.add_signal_handler(signal.SIGTSTP, begin)
     try:

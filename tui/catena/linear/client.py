@@ -22,6 +22,7 @@ from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.errors import AgentError, GivenUp, ReadOnly, StillAtWork
+from catena_acp.tasks import TaskSet
 from catena_store.errors import UNWRITABLE
 
 _SETTLING_SECONDS = 30.0
@@ -39,7 +40,7 @@ class LinearClient:
         )
         self._commands = LinearCommands(context, self._narrator, self._questions)
         self._command: asyncio.Task[None] | None = None  # that is being done
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = TaskSet()
         self._over = False
         self._waits_for_line = False
         self._typed_behind = ""  # the marker that the newest line stands behind
@@ -293,9 +294,7 @@ class LinearClient:
                 self._leave()
 
     def _send_reason(self, tab: Tab, text: str) -> None:
-        task = asyncio.create_task(self._guarded(self._commands.prompts.say(text, tab=tab)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.begin(self._guarded(self._commands.prompts.say(text, tab=tab)))
 
     # --- the ways out
 
@@ -353,9 +352,7 @@ class LinearClient:
         elif tab is not None and tab.busy and not tab.conversation.read_only:
             context.out.line(f"Waiting: {context.agent} is asked to stop. Ctrl+C again leaves.")
             self._interrupted_at = now
-            task = asyncio.create_task(self._guarded(tab.window.stop()))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks.begin(self._guarded(tab.window.stop()))
         else:
             context.say("Ctrl+C again leaves, and so does Ctrl+D.")
         self._ready()

@@ -29,6 +29,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.spoken.spoken import Seam, spoken_of
+from catena_acp.tasks import TaskSet
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.database.database import Database
@@ -55,7 +56,7 @@ class Hooks:
         self._tell = tell
         self._limit = limit
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = TaskSet()
         self._failed: set[Program] = set()  # whose failure was told
         self.conversations: Conversations | None = None  # set as soon as they are served
 
@@ -110,9 +111,7 @@ class Hooks:
         conversation = next((each for each in live if each.id == conversation_id), None)
         if conversation is None or len(self._tasks) >= _MOST:
             return
-        task = asyncio.ensure_future(self._do(work(conversation, event)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.begin(self._do(work(conversation, event)))
 
     async def _do(self, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from catena.text import chain_text
 from catena.text.formats import joined
@@ -21,7 +21,7 @@ from catena_acp.conversation import journal
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentSpec
 from catena_acp.process_group import is_running
-from catena_acp.tasks import with_retries
+from catena_acp.tasks import TaskSet, with_retries
 from catena_store import places
 from catena_store.chains import environments, turns
 from catena_store.conversations import conversations, messages
@@ -88,7 +88,7 @@ class OpenTabs:
         conversations.in_sight = self._in_sight
         self.branches = TabBranches(db)
         self.undoing = TabUndo(self, db, conversations)
-        self._storing: set[asyncio.Task[None]] = set()
+        self._storing = TaskSet()
         self.keeping = TabKeeping(self, db, conversations)
 
     def _in_sight(self) -> list[str]:
@@ -398,7 +398,7 @@ class OpenTabs:
 
     def panes_changed(self) -> None:
         """Store, in the background, that other panes are open than before, or another one has the keys."""
-        self._store(self._panes_stored())
+        self._storing.begin(self._panes_stored())
 
     async def _panes_stored(self) -> None:
         with contextlib.suppress(StoreError):  # stored with the next change
@@ -406,12 +406,7 @@ class OpenTabs:
 
     def saw(self, tab: Tab) -> None:
         """Store, in the background, that the person saw a tab down to where it is now."""
-        self._store(self._store_seen(tab))
-
-    def _store(self, step: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(step)
-        self._storing.add(task)
-        task.add_done_callback(self._storing.discard)
+        self._storing.begin(self._store_seen(tab))
 
     async def _store_seen(self, *tabs: Tab) -> None:
         """Store how far tabs were seen, as far as the store can: the history tells it of each conversation."""

@@ -18,6 +18,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Printed, StartAgent
 from catena_acp.errors import AgentGone
 from catena_acp.port.port import AgentPort, AgentSpec
+from catena_acp.tasks import TaskSet
 from catena_store.chains import agents, usage
 from catena_store.conversations.logouts import Account
 from catena_store.database.database import Reader, Writer
@@ -58,7 +59,7 @@ class Agents:
         self._is_of_use = is_of_use
         self._places: dict[_Key, _Place] = {}
         self._retired: list[tuple[_Key, _Place]] = []  # whose turns go on
-        self._ending: set[asyncio.Task[None]] = set()
+        self._ending = TaskSet()
         self._over = False  # none is started any more
 
     async def running(
@@ -196,9 +197,7 @@ class Agents:
     def _look(self, place: _Place) -> None:
         """Begin to look whether an idle agent is of use still; whoever asks for it meanwhile keeps it."""
         place.idle = None
-        looking = asyncio.ensure_future(self._looked_at(place))
-        self._ending.add(looking)
-        looking.add_done_callback(self._ending.discard)
+        self._ending.begin(self._looked_at(place))
 
     async def _looked_at(self, place: _Place) -> None:
         agent = place.agent
@@ -220,10 +219,7 @@ class Agents:
             place.idle = None
         if agent is None:
             return None
-        task = asyncio.ensure_future(agent.stop())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        return task
+        return self._ending.begin(agent.stop())
 
 
 _BY_PROMPT = "by_prompt"  # it forks at a message, which has to be a prompt

@@ -36,7 +36,7 @@ from catena_acp.errors import (
 from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent, UsageReported
-from catena_acp.tasks import outlived
+from catena_acp.tasks import TaskSet, outlived
 from catena_store.chains import links
 from catena_store.records import ContextSource, Link
 
@@ -140,7 +140,7 @@ class Sessions:
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # while it is wanted
         # Openings that the agent may still answer.
         self._given_up: dict[str, asyncio.Future[LiveSession]] = {}
-        self._closing: set[asyncio.Future[None]] = set()
+        self._closing = TaskSet()
         self._unattended: dict[asyncio.Future[Any], AgentPort] = {}  # new sessions and forks, likewise
 
     def __iter__(self) -> Iterator[LiveSession]:
@@ -227,9 +227,7 @@ class Sessions:
     def close_soon(self, live: LiveSession | None) -> None:
         """Close a session that was opened too late, in the background; None is none."""
         if live is not None:
-            closing = asyncio.ensure_future(self.close(live))
-            self._closing.add(closing)
-            closing.add_done_callback(self._closing.discard)
+            self._closing.begin(self.close(live))
 
     async def see_through(self, agent: AgentPort, making: Coroutine[Any, Any, T]) -> T:
         """Await the making of a session; it goes on where the caller is cancelled, so that its link is stored."""

@@ -16,7 +16,7 @@ from catena_acp.continuity.turns.background import BackgroundWork
 from catena_acp.continuity.turns.recorder import AGAIN_SECONDS, Recorder
 from catena_acp.continuity.turns.reducer import Reducer
 from catena_acp.port.session_events import Event, QuestionEvent, StateEvent, TerminalChanged, TranscriptEvent
-from catena_acp.tasks import raise_if_cancelled
+from catena_acp.tasks import TaskSet, raise_if_cancelled
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.errors import UNWRITABLE, Fenced, StoreError
@@ -56,7 +56,7 @@ class LateUpdates:
         self._tenure = tenure
         self._publish = publish
         self._flows: dict[str, _Flow] = {}
-        self._learning: set[asyncio.Task[None]] = set()
+        self._learning = TaskSet()
 
     def receive(self, live: LiveSession, event: Event) -> None:
         """Take an event of a session, which becomes a row if it is a TranscriptEvent; never waits.
@@ -74,7 +74,7 @@ class LateUpdates:
         if not live.prompted:
             reopened = live.opened is not ContextSource.FRESH
             if is_prompt(event) and reopened and not any(map(is_prompt, live.early)):
-                self._learn(live)
+                self._learning.begin(self._learn_replayed_late(live))
             if len(live.early) < _MOST_EARLY:
                 live.early.append(event)
             return
@@ -84,11 +84,6 @@ class LateUpdates:
             flow.task = asyncio.ensure_future(self._record(flow))
         flow.events.append(event)
         flow.wake.set()
-
-    def _learn(self, live: LiveSession) -> None:
-        task = asyncio.ensure_future(self._learn_replayed_late(live))
-        self._learning.add(task)
-        task.add_done_callback(self._learning.discard)
 
     async def _learn_replayed_late(self, live: LiveSession) -> None:
         with contextlib.suppress(StoreError):
@@ -152,7 +147,7 @@ class LateUpdates:
             if history:
                 await recorder.take(history.end())
                 if history.found and not found:
-                    self._learn(flow.live)
+                    self._learning.begin(self._learn_replayed_late(flow.live))
             await recorder.write(reducer.close(clean=True, tool_status="unknown"))
             await self._until_taken(flow, recorder)
             rest = flow.events

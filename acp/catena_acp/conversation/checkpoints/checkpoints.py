@@ -27,6 +27,7 @@ from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, NoCheckpoint, ReadOnly
 from catena_acp.snapshots.restoring import FileChoice
 from catena_acp.spoken.call import Call
+from catena_acp.tasks import TaskSet
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoints import (
@@ -56,7 +57,7 @@ class Checkpoints:
         self._conversation = conversation
         self._writing = asyncio.Lock()
         self._frequency: Frequency | None = None  # None until it was read
-        self._dropping: set[asyncio.Task[None]] = set()
+        self._dropping = TaskSet()
         self._seen: set[str] = set()  # tool calls that have ended and were looked at
         conversation.subscribe(self._handle)
         RewindRequests(conversation, window_of)
@@ -249,9 +250,7 @@ class Checkpoints:
             found = [await links.get(reader, id) for id in sorted(wanted)]
         freed = [link for link in found if link and link.knows not in stay]
         # Nobody waits for an agent that takes its time; where it ends first, so does this.
-        task = asyncio.ensure_future(self._drop_links(freed))
-        self._dropping.add(task)
-        task.add_done_callback(self._dropping.discard)
+        self._dropping.begin(self._drop_links(freed))
 
     async def _drop_links(self, freed: Sequence[Link]) -> None:
         with contextlib.suppress(AgentError, ReadOnly, StoreError):

@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary
 
 from catena_acp.continuity.conversation_events import MessageAdded
@@ -45,6 +44,7 @@ from catena_acp.mcp.servers import McpServer
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.tasks import TaskSet
 from catena_acp.transcripts.moving import TranscriptFiles
 from catena_store.clients import leases
 from catena_store.conversations import conversations
@@ -124,7 +124,7 @@ class Conversations:
         # By family, and by conversation: there for as long as any conversation, or any opening, has them.
         self._sessions: WeakValueDictionary[str, Sessions] = WeakValueDictionary()
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = TaskSet()
         self._left_by: dict[str, Lease] = {}  # clients whose leftovers are not closed yet
         self._following = Following(services, self._is_dead, self._live.values, self._hear_logouts)
 
@@ -454,7 +454,7 @@ class Conversations:
     def _agent_started(self, family: str, agent: AgentPort) -> None:
         """Note the process in the lease, so that a client that takes over can end it; and notice its death."""
         self._services.titles.heard(agent)
-        self._spawn(self._note_groups(family, agent))
+        self._tasks.begin(self._note_groups(family, agent))
 
         def died() -> None:
             for live in self._live.values():
@@ -467,7 +467,7 @@ class Conversations:
     def _note_later(self, family: str) -> None:
         """An agent that was started for another conversation of the family, while this one was opened, is noted too."""
         if self._agents.groups(family):
-            self._spawn(self._note_groups_again(family))
+            self._tasks.begin(self._note_groups_again(family))
 
     async def _note_groups_again(self, family: str) -> None:
         with contextlib.suppress(StoreError):
@@ -518,8 +518,3 @@ class Conversations:
             return self._services.titles.of(self._spec_of(agent, profile))
         except AgentMissing:
             return agent
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

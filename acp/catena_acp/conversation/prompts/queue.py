@@ -29,7 +29,7 @@ from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.rows import PromptRows, clears
 from catena_acp.conversation.recovery.recovery import row_data, settle
 from catena_acp.errors import AgentError, AgentRefused, ReadOnly
-from catena_acp.tasks import outlived, shielded, with_retries
+from catena_acp.tasks import TaskSet, outlived, shielded, with_retries
 from catena_acp.trouble.troubles import Trouble
 from catena_store.database.database import Writer
 from catena_store.errors import NotFound, StoreError
@@ -324,7 +324,7 @@ class Steering:
         self._conversation = conversation
         self._window_id = window_id
         self._queue = queue
-        self._under_way: set[asyncio.Task[bool]] = set()
+        self._under_way = TaskSet()
         self.elsewhere = False  # the agent answers one of them in a turn that we do not run
 
     async def say_into(self, running: RunningTurn, item_id: str) -> bool:
@@ -333,10 +333,8 @@ class Steering:
         if running.over:
             return await self._not_taken(item, None)
         running.spoken_into = True
-        task = asyncio.ensure_future(self._say_into(running, item))
+        task = self._under_way.begin(self._say_into(running, item))
         task.add_done_callback(lambda _: running.go_on())
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
         return await outlived(task)
 
     async def settled(self) -> None:

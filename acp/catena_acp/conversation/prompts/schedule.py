@@ -20,7 +20,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError, GivenUp, ReadOnly, StillAtWork
-from catena_acp.tasks import outlived, shielded
+from catena_acp.tasks import TaskSet, outlived, shielded
 from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Link, LinkState, Turn
@@ -259,7 +259,7 @@ class IdleWork:
         self._conversation = conversation
         self._window_id = window_id
         self._work: asyncio.Task[None] | None = None
-        self._late: set[asyncio.Task[None]] = set()
+        self._late = TaskSet()
 
     @property
     def under_way(self) -> bool:
@@ -284,8 +284,7 @@ class IdleWork:
         if self._work and not self._work.done():
             self._work.cancel()
             # What must not be left half done is brought to its end beside the prompt.
-            self._late.add(self._work)
-            self._work.add_done_callback(self._late.discard)
+            self._late.keep(self._work)
         self._work = None
 
     async def settled(self) -> None:
@@ -314,7 +313,7 @@ class IdleWork:
                 await outlived(asyncio.ensure_future(self._probing(context, live)))
             if wanted.park:
                 async with asyncio.timeout(_PATIENCE):
-                    await park(context, live, turn, self._window_id, self._later)
+                    await park(context, live, turn, self._window_id, self._late.begin)
         except (AgentError, ReadOnly, StoreError, TimeoutError):
             return  # nothing was promised: the next edit there is told
 
@@ -332,15 +331,9 @@ class IdleWork:
     def _probing(self, context: SendContext, live: LiveSession) -> asyncio.Task[None]:
         async def probed() -> None:
             with contextlib.suppress(AgentError, ReadOnly, StoreError):
-                await probe(context, live, self._later)
+                await probe(context, live, self._late.begin)
 
-        return self._later(probed())
-
-    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(work)
-        self._late.add(task)
-        task.add_done_callback(self._late.discard)
-        return task
+        return self._late.begin(probed())
 
 
 def _at_rest(link: Link, live: LiveSession, turn: Turn) -> bool:

@@ -21,6 +21,7 @@ from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.snapshots.restoring import FileChoice
+from catena_acp.tasks import TaskSet
 from catena_acp.trouble.reset_times import format_time
 from catena_store.conversations import messages
 from catena_store.errors import NotAttachable, StoreError
@@ -78,7 +79,7 @@ class PromptCommands:
     def __init__(self, context: LinearContext, act: Callable[..., Awaitable[None]]) -> None:
         self._context = context
         self._act = act
-        self._waiting: set[asyncio.Task[None]] = set()  # for the ends of limits
+        self._waiting = TaskSet()  # for the ends of limits
 
     # --- sending
 
@@ -191,9 +192,7 @@ class PromptCommands:
             raise Refused("There is no limit to wait for.")
         at = format_time(end, utc_now())
         context.say(f"Sent again when the limit ends, at {at}. /retry wait again stops waiting.")
-        waiting = asyncio.create_task(self._when_it_ends(tab))
-        self._waiting.add(waiting)
-        waiting.add_done_callback(self._waiting.discard)
+        self._waiting.begin(self._when_it_ends(tab))
 
     async def _when_it_ends(self, tab: Tab) -> None:
         if await self._context.tabs.wait_out(tab):
