@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from catena.cli.run.answers import InvalidAnswer, Terminal, ask_elicitation, policy_answer
 from catena.cli.run.interrupts import Interrupts
@@ -33,6 +33,7 @@ from catena_acp.continuity.conversation_events import (
     PermissionOpened,
     PlaceMoved,
     PromptReturned,
+    Question,
     QueueChanged,
     Remarked,
     Renamed,
@@ -96,9 +97,8 @@ class HeadlessTurn:
         self._events: asyncio.Queue[ConversationEvent] = asyncio.Queue()
         self._messages: dict[str, Message] = {}
         self._sent: dict[str, int] = {}  # by message id: characters already written
-        self._asked: dict[str, tuple[PermissionOpened, asyncio.Task[None]]] = {}
+        self._asked: dict[str, tuple[Question, asyncio.Task[None]]] = {}  # on the terminal
         self._remarked: set[tuple[str, str]] = set()  # notes of calls, by message
-        self._elicited: dict[str, tuple[ElicitationOpened, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
     async def send(self, sending: Awaitable[None]) -> None:
@@ -117,8 +117,8 @@ class HeadlessTurn:
                 while self.ended is None or not self._events.empty():
                     await self._report(await self._events.get())
                 interrupts.end_turn(self)
-                for _, question in [*self._asked.values(), *self._elicited.values()]:
-                    question.cancel()
+                for _, asking in self._asked.values():
+                    asking.cancel()
                 return self.ended
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
@@ -177,13 +177,11 @@ class HeadlessTurn:
                 self._output.turn(turn, link)
             case PermissionOpened():
                 await self._answer(event)
-            case PermissionClosed(ask_id=ask_id):
-                self._close_question(ask_id)
             case ElicitationOpened(opened=opened):
                 if not opened:
                     await self._elicit(event)
-            case ElicitationClosed(ask_id=ask_id):
-                self._close_elicitation(ask_id)
+            case PermissionClosed(ask_id=ask_id) | ElicitationClosed(ask_id=ask_id):
+                self._close(ask_id)
             case SessionChanged(session=session):
                 if session.usage is not None and session.usage != self._usage:
                     self._usage = session.usage
@@ -236,11 +234,10 @@ class HeadlessTurn:
             self._output.text(message, text)
 
     async def _answer(self, asked: PermissionOpened) -> None:
-        if (before := self._asked.pop(asked.ask_id, None)) is not None:  # it has changed: it is asked anew
-            before[1].cancel()
+        self._withdraw(asked.ask_id)  # it may have changed: it is asked anew
         self._output.asked(asked)
         if self._terminal is not None:
-            self._asked[asked.ask_id] = (asked, self._tasks.create_task(self._ask(asked, self._terminal)))
+            self._begin(asked, self._ask(asked, self._terminal))
         else:
             await self._send_answer(asked, policy_answer(self._policy, asked), by="policy")
 
@@ -262,21 +259,13 @@ class HeadlessTurn:
             self.refused = True
         self._output.answered(asked, option, by)
 
-    def _close_question(self, ask_id: str) -> None:
-        """Cancel the question on the terminal after the agent withdrew it."""
-        if (open_question := self._asked.pop(ask_id, None)) is not None:
-            asked, question = open_question
-            question.cancel()
-            self._output.answered(asked, None, "agent")
-
     async def _elicit(self, asked: ElicitationOpened) -> None:
         """Ask the person, or decline where nobody can answer."""
         self._output.elicited(asked)
         if self._terminal is None:
             await self._send_elicited(asked, DECLINE, by="policy")
             return
-        question = self._tasks.create_task(self._ask_elicited(asked, self._terminal))
-        self._elicited[asked.ask_id] = (asked, question)
+        self._begin(asked, self._ask_elicited(asked, self._terminal))
 
     async def _ask_elicited(self, asked: ElicitationOpened, terminal: Terminal) -> None:
         try:
@@ -284,19 +273,33 @@ class HeadlessTurn:
         except InvalidAnswer as error:
             answer, self.invalid = CANCEL, True
             self._output.trouble(str(error), ExitStatus.USAGE)
-        self._elicited.pop(asked.ask_id, None)
+        self._asked.pop(asked.ask_id, None)
         await self._send_elicited(asked, answer, by="person")
 
     async def _send_elicited(self, asked: ElicitationOpened, answer: ElicitationAnswer, *, by: str) -> None:
         self._output.elicitation_answered(asked, answer, by)
         await self._conversation.answer_elicitation(asked.ask_id, answer)
 
-    def _close_elicitation(self, ask_id: str) -> None:
-        """Cancel the question on the terminal after the agent withdrew it."""
-        if (open_question := self._elicited.pop(ask_id, None)) is not None:
-            asked, question = open_question
-            question.cancel()
-            self._output.elicitation_answered(asked, CANCEL, "agent")
+    def _begin(self, asked: Question, asking: Coroutine[Any, Any, None]) -> None:
+        self._asked[asked.ask_id] = asked, self._tasks.create_task(asking)
+
+    def _withdraw(self, ask_id: str) -> Question | None:
+        """Cancel a question on the terminal, and return it; None if it waits for no answer there."""
+        if ask_id not in self._asked:
+            return None
+        asked, asking = self._asked.pop(ask_id)
+        asking.cancel()
+        return asked
+
+    def _close(self, ask_id: str) -> None:
+        """Withdraw a question as the agent did."""
+        match self._withdraw(ask_id):
+            case PermissionOpened() as asked:
+                self._output.answered(asked, None, "agent")
+            case ElicitationOpened() as asked:
+                self._output.elicitation_answered(asked, CANCEL, "agent")
+            case None:
+                pass
 
     def status_of(self, ended: TurnEnded) -> ExitStatus:
         """The exit status of the turn."""
