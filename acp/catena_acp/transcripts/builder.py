@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from catena_acp.context_markers import BEGIN, without_prior_context
 from catena_acp.transcripts import tool_calls
+from catena_acp.transcripts.lines import Record, records
 from catena_acp.transcripts.session import (
     ForeignMessage,
     ForeignSession,
@@ -178,6 +180,19 @@ class TranscriptBuilder:
         if count:
             self._left_out[reason] += count
         self._complete = self._complete and not (breaks and count)
+
+    def records(self, path: Path) -> Iterator[tuple[int, Record]]:
+        """The records of a file, by the numbers of their lines; those that cannot be read are left out."""
+        torn = 0
+        for at, record in enumerate(records(path)):
+            if record is None:
+                torn += 1
+                continue
+            self.leave_out("line that cannot be read", torn, breaks=True)
+            torn = 0
+            yield at, record
+        # The last line: its writer is at it, or died over it.
+        self.leave_out("line that is cut off at the end", torn)
 
     def transcript(self, session: ForeignSession) -> ForeignTranscript:
         """All that was added, under the session's head."""

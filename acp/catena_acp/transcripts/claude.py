@@ -19,18 +19,17 @@ from catena_acp.transcripts.lines import (
     MOST_OF_HEAD,
     MOST_OF_TAIL,
     Record,
-    UnreadableTranscript,
     head_lines,
     main_line,
     opened,
     parsed,
-    records,
     tail_lines,
 )
 from catena_acp.transcripts.session import (
     ForeignSession,
     ForeignTranscript,
     Tool,
+    counts_of,
     mapping_of,
     modified,
     objects_of,
@@ -189,14 +188,10 @@ def _tail(lines: list[bytes]) -> tuple[str, str | None, datetime | None]:
     return last, title, newest
 
 
-def read(path: Path) -> ForeignTranscript:
-    """The whole session. Raises UnreadableTranscript."""
-    session = head(path)
-    if session is None:
-        raise UnreadableTranscript("nothing was said in it")
+def read(path: Path, session: ForeignSession) -> ForeignTranscript:
+    """The whole session, under its head. Raises UnreadableTranscript."""
     reading = _ClaudeReader()
-    for record in records(path):
-        reading.take(record)
+    reading.take_file(path)
     return reading.transcript(session)
 
 
@@ -208,15 +203,12 @@ class _ClaudeReader:
         self._results: dict[str, Record] = {}  # by the id of the tool call
         self._tasks: dict[str, dict[str, str]] = {}  # the plan, by the ids of its tasks
         self._builder = TranscriptBuilder()
-        self._torn = 0  # unreadable lines at the end, so far
 
-    def take(self, record: Record | None) -> None:
-        if record is None:
-            self._torn += 1
-            return
-        if self._torn:
-            self._builder.leave_out("line that cannot be read", self._torn, breaks=True)
-            self._torn = 0
+    def take_file(self, path: Path) -> None:
+        for _, record in self._builder.records(path):
+            self._take(record)
+
+    def _take(self, record: Record) -> None:
         if record.get("isSidechain"):
             if record.get("type") in ("user", "assistant"):
                 self._builder.leave_out("message of a subagent")
@@ -234,8 +226,6 @@ class _ClaudeReader:
                     self._results[call_id] = record
 
     def transcript(self, session: ForeignSession) -> ForeignTranscript:
-        if self._torn:  # the last line: its writer is at it, or died over it
-            self._builder.leave_out("line that is cut off at the end", self._torn)
         for record in self._main_line():
             match record["type"]:
                 case "user":
@@ -432,14 +422,14 @@ def _named(images: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _usage(usage: Mapping[str, Any]) -> dict[str, object]:
-    given = {
-        "inputTokens": usage.get("input_tokens"),
-        "outputTokens": usage.get("output_tokens"),
-        "cachedReadTokens": usage.get("cache_read_input_tokens"),
-        "cachedWriteTokens": usage.get("cache_creation_input_tokens"),
-    }
-    counts = {name: value for name, value in given.items() if isinstance(value, int)}
+def _usage(usage: Mapping[str, Any]) -> dict[str, int]:
+    counts = counts_of(
+        usage,
+        inputTokens="input_tokens",
+        outputTokens="output_tokens",
+        cachedReadTokens="cache_read_input_tokens",
+        cachedWriteTokens="cache_creation_input_tokens",
+    )
     return {**counts, "totalTokens": sum(counts.values())} if counts else {}
 
 

@@ -27,6 +27,7 @@ from catena_acp.transcripts.session import (
     ForeignSession,
     ForeignTranscript,
     Tool,
+    counts_of,
     mapping_of,
     modified,
     objects_of,
@@ -191,11 +192,8 @@ def _path_of(beside: Path, session_id: str) -> Path | None:
     return None
 
 
-def read(path: Path) -> ForeignTranscript:
-    """The whole session. Raises UnreadableTranscript."""
-    session = head(path)
-    if session is None:
-        raise UnreadableTranscript("nothing was said in it")
+def read(path: Path, session: ForeignSession) -> ForeignTranscript:
+    """The whole session, under its head. Raises UnreadableTranscript."""
     reading = _CodexReader()
     reading.take_file(path, until=None, depth=0)
     return reading.builder.transcript(session)
@@ -214,20 +212,13 @@ class _CodexReader:
 
     def take_file(self, path: Path, *, until: int | None, depth: int) -> None:
         """Read a file, after those that it was forked from; its records before ``until``."""
-        torn = 0
-        for at, record in enumerate(records(path)):
-            if record is None:
-                torn += 1
-                continue
-            self.builder.leave_out("line that cannot be read", torn, breaks=True)
-            torn = 0
+        for at, record in self.builder.records(path):
             ordinal = record.get("ordinal")
             if until is not None and (ordinal if isinstance(ordinal, int) else at) >= until:
                 return
             if at == 0:
                 self._take_source(path, mapping_of(record.get("payload")), depth)
             self._take(record)
-        self.builder.leave_out("line that is cut off at the end", torn)
 
     def _take_source(self, path: Path, meta: Mapping[str, Any], depth: int) -> None:
         source, until = text_of(meta.get("forked_from_id")), meta.get("forked_from_ordinal_exclusive")
@@ -384,12 +375,12 @@ def _changes(changes: object) -> list[dict[str, Any]]:
     return found
 
 
-def _usage(usage: Mapping[str, Any]) -> dict[str, object]:
-    given = {
-        "inputTokens": usage.get("input_tokens"),
-        "outputTokens": usage.get("output_tokens"),
-        "cachedReadTokens": usage.get("cached_input_tokens"),
-        "thoughtTokens": usage.get("reasoning_output_tokens"),
-        "totalTokens": usage.get("total_tokens"),
-    }
-    return {name: value for name, value in given.items() if isinstance(value, int)}
+def _usage(usage: Mapping[str, Any]) -> dict[str, int]:
+    return counts_of(
+        usage,
+        inputTokens="input_tokens",
+        outputTokens="output_tokens",
+        cachedReadTokens="cached_input_tokens",
+        thoughtTokens="reasoning_output_tokens",
+        totalTokens="total_tokens",
+    )

@@ -20,13 +20,13 @@ from catena_acp.transcripts.lines import (
     newest_time,
     opened,
     parsed,
-    records,
     tail_lines,
 )
 from catena_acp.transcripts.session import (
     ForeignSession,
     ForeignTranscript,
     Tool,
+    counts_of,
     mapping_of,
     modified,
     objects_of,
@@ -102,20 +102,11 @@ def _prompt_line(line: bytes) -> str:
     return one_line(text) or ("(image)" if images else "")
 
 
-def read(path: Path) -> ForeignTranscript:
-    """The whole session. Raises UnreadableTranscript."""
-    session = head(path)
-    if session is None:
-        raise UnreadableTranscript("nothing was said in it")
+def read(path: Path, session: ForeignSession) -> ForeignTranscript:
+    """The whole session, under its head. Raises UnreadableTranscript."""
     builder = TranscriptBuilder()
     messages: dict[str, Record] = {}
-    torn = 0
-    for record in records(path):
-        if record is None:
-            torn += 1
-            continue
-        builder.leave_out("line that cannot be read", torn, breaks=True)
-        torn = 0
+    for _, record in builder.records(path):
         changed = mapping_of(record.get("$set")).get("messages")
         if changed is not None:
             messages = {text_of(each.get("id")): dict(each) for each in objects_of(changed)}
@@ -123,7 +114,6 @@ def read(path: Path) -> ForeignTranscript:
             builder.leave_out("message that was undone", _rewind(messages, back))
         elif isinstance(record.get("id"), str) and "type" in record:
             _put(messages, record)
-    builder.leave_out("line that is cut off at the end", torn)
     for message in messages.values():
         _add(builder, message)
     return builder.transcript(session)
@@ -223,12 +213,12 @@ def _said(content: object) -> str:
     return "".join(text_of(part.get("text")) for part in objects_of(content))
 
 
-def _usage(tokens: Mapping[str, Any]) -> dict[str, object]:
-    given = {
-        "inputTokens": tokens.get("input"),
-        "outputTokens": tokens.get("output"),
-        "cachedReadTokens": tokens.get("cached"),
-        "thoughtTokens": tokens.get("thoughts"),
-        "totalTokens": tokens.get("total"),
-    }
-    return {name: value for name, value in given.items() if isinstance(value, int)}
+def _usage(tokens: Mapping[str, Any]) -> dict[str, int]:
+    return counts_of(
+        tokens,
+        inputTokens="input",
+        outputTokens="output",
+        cachedReadTokens="cached",
+        thoughtTokens="thoughts",
+        totalTokens="total",
+    )

@@ -14,6 +14,7 @@ from catena_acp.transcripts.session import (
     ForeignSession,
     ForeignTranscript,
     Tool,
+    counts_of,
     mapping_of,
     modified,
     one_line,
@@ -166,16 +167,12 @@ def _end(builder: TranscriptBuilder, told: Record, at: datetime | None) -> None:
         builder.end(StopReason.INTERRUPTED, at)
 
 
-def _usage(told: Record) -> dict[str, object]:
+def _usage(told: Record) -> dict[str, int]:
     tokens = mapping_of(told.get("tokens"))
-    given = {
-        "inputTokens": tokens.get("input"),
-        "outputTokens": tokens.get("output"),
-        "thoughtTokens": tokens.get("reasoning"),
-        "cachedReadTokens": mapping_of(tokens.get("cache")).get("read"),
-        "totalTokens": tokens.get("total"),
-    }
-    return {name: value for name, value in given.items() if isinstance(value, int)}
+    cached = counts_of(mapping_of(tokens.get("cache")), cachedReadTokens="read")
+    return cached | counts_of(
+        tokens, inputTokens="input", outputTokens="output", thoughtTokens="reasoning", totalTokens="total"
+    )
 
 
 def _model(told: Record) -> str | None:

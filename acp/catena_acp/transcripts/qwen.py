@@ -20,13 +20,13 @@ from catena_acp.transcripts.lines import (
     newest_time,
     opened,
     parsed,
-    records,
     tail_lines,
 )
 from catena_acp.transcripts.session import (
     ForeignSession,
     ForeignTranscript,
     Tool,
+    counts_of,
     mapping_of,
     modified,
     objects_of,
@@ -99,23 +99,14 @@ def _prompt_line(line: bytes) -> str:
     return one_line(_prompt(record)) if record and record.get("type") == "user" else ""
 
 
-def read(path: Path) -> ForeignTranscript:
-    """The whole session. Raises UnreadableTranscript."""
-    session = head(path)
-    if session is None:
-        raise UnreadableTranscript("nothing was said in it")
+def read(path: Path, session: ForeignSession) -> ForeignTranscript:
+    """The whole session, under its head. Raises UnreadableTranscript."""
     builder = TranscriptBuilder()
-    said: list[Record] = []
-    torn = 0
-    for record in records(path):
-        if record is None:
-            torn += 1
-            continue
-        builder.leave_out("line that cannot be read", torn, breaks=True)
-        torn = 0
-        if isinstance(record.get("uuid"), str) and record.get("type") in _TYPES:
-            said.append(record)
-    builder.leave_out("line that is cut off at the end", torn)
+    said = [
+        record
+        for _, record in builder.records(path)
+        if isinstance(record.get("uuid"), str) and record.get("type") in _TYPES
+    ]
     line = main_line(said, lambda each: each["type"] in ("user", "assistant"), lambda _: None)
     builder.leave_out("message of another branch", sum(each["type"] != "system" for each in line.beside))
     builder.leave_out("message whose parent is missing", line.gaps, breaks=True)
@@ -175,12 +166,12 @@ def _prompt(record: Record) -> str:
     return "\n".join(text for part in parts if (text := text_of(part.get("text")))).strip()
 
 
-def _usage(usage: Mapping[str, Any]) -> dict[str, object]:
-    given = {
-        "inputTokens": usage.get("promptTokenCount"),
-        "outputTokens": usage.get("candidatesTokenCount"),
-        "cachedReadTokens": usage.get("cachedContentTokenCount"),
-        "thoughtTokens": usage.get("thoughtsTokenCount"),
-        "totalTokens": usage.get("totalTokenCount"),
-    }
-    return {name: value for name, value in given.items() if isinstance(value, int)}
+def _usage(usage: Mapping[str, Any]) -> dict[str, int]:
+    return counts_of(
+        usage,
+        inputTokens="promptTokenCount",
+        outputTokens="candidatesTokenCount",
+        cachedReadTokens="cachedContentTokenCount",
+        thoughtTokens="thoughtsTokenCount",
+        totalTokens="totalTokenCount",
+    )

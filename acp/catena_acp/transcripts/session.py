@@ -145,6 +145,11 @@ def mapping_of(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def counts_of(told: Mapping[str, Any], **names: str) -> dict[str, int]:
+    """The counts that a record tells, by the protocol's names for them: ``inputTokens="input"``."""
+    return {ours: told[name] for ours, name in names.items() if isinstance(told.get(name), int)}
+
+
 def text_of(value: object) -> str:
     """A JSON text, empty where it is something else."""
     return value if isinstance(value, str) else ""

@@ -27,8 +27,15 @@ class _Reader:
     root: Callable[[Mapping[str, str]], Path]
     files: Callable[[Path], Iterator[Path]]
     head: Callable[[Path], ForeignSession | None]
-    read: Callable[[Path], ForeignTranscript]
+    read: Callable[[Path, ForeignSession], ForeignTranscript]
     recognises: Callable[[Record], bool]
+
+    def transcript(self, path: Path) -> ForeignTranscript:
+        """The whole session in a file. Raises UnreadableTranscript."""
+        session = self.head(path)
+        if session is None:
+            raise UnreadableTranscript("nothing was said in it")
+        return self.read(path, session)
 
 
 # The order in which a file is recognised: a record of Qwen Code also looks like one of Claude Code.
@@ -224,7 +231,7 @@ def read_session(session: ForeignSession) -> ForeignTranscript:
         reader = _READERS.get(Tool(session.source)) if session.source in _READERS else None
         if reader is None:
             raise UnreadableTranscript("is of a tool whose transcripts cannot be read")
-        read = reader.read(session.path)
+        read = reader.transcript(session.path)
     head = replace(
         read.session,
         profile=session.profile,
@@ -253,7 +260,7 @@ def read_file(path: Path) -> ForeignTranscript:
     tool = tool_of_file(path)
     if tool is None:
         raise UnreadableTranscript("is not a transcript of a tool that Catena knows")
-    return _READERS[tool].read(path)
+    return _READERS[tool].transcript(path)
 
 
 FILE = "heads.json"  # below the data folder
