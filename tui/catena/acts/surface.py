@@ -160,15 +160,17 @@ class AnswerTo(Enum):
 
 
 class Surface(Protocol):
-    """What an act asks of the front that it runs on."""
+    """What an act asks of the front that it runs on; what is written here suits one without panes and panels."""
 
     @property
     def beside(self) -> str:
         """Where a tab opens that is shown ``beside``: "in a new tab"."""
+        return IN_A_TAB
 
     @property
     def why_not_beside(self) -> str:
         """Why it does not open side by side, in a sentence; "" if it does, or where nothing can."""
+        return ""
 
     @property
     def terminal(self) -> bool:
@@ -207,12 +209,15 @@ class Surface(Protocol):
 
         By default, this is the command with its argument; a command without an argument is not restored.
         """
+        return
 
     async def meanwhile(self, work: Awaitable[None]) -> None:
         """Do the rest of an act; a screen goes on meanwhile, and says what goes wrong."""
+        await work
 
     async def stand_beside(self, tab: Tab) -> None:
         """Show a tab side by side if there is room; the user stays. Raises AgentError, StoreError."""
+        return
 
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
@@ -252,12 +257,15 @@ class Surface(Protocol):
 
         Raises Refused if the user leaves.
         """
+        return
 
     async def files_behind(self) -> str:
         """Say how files that did not go along come along now, behind a sentence that they stay; "" if they cannot."""
+        return ""
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message by its number if the front has numbers, else by the ``words``."""
+        return words
 
     async def go(
         self,

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.acts.perform import perform
 from catena.acts.surface import (
-    IN_A_TAB,
     AnswerTo,
     Here,
     LiveReport,
@@ -16,6 +15,7 @@ from catena.acts.surface import (
     Report,
     ReportRow,
     SideQuestion,
+    Surface,
     T,
     Voice,
 )
@@ -25,7 +25,6 @@ from catena.errors import CommandRefused
 from catena.settings.settings import Settings
 from catena.text.changes_text import size_words
 from catena.text.safe_text import safe
-from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.conversation.asides.asides import Aside, AsideEnded
@@ -38,15 +37,12 @@ _COMMANDS = tuple(each for each in commands_of("lines") if ":" in each.does)
 _BY_NAME = by_names(_COMMANDS)
 
 
-class TextSurface:
+class TextSurface(Surface):
     """A surface that writes lines and asks nothing."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         """``write`` is given one line at a time, without its end."""
         self._write = write
-
-    beside = IN_A_TAB
-    why_not_beside = ""
 
     @property
     def terminal(self) -> bool:
@@ -88,16 +84,6 @@ class TextSurface:
         finally:
             await aside.close()
 
-    def give_back(self, typed: str = "") -> None:
-        """Leave it: it stands where it was typed."""
-
-    async def meanwhile(self, work: Awaitable[None]) -> None:
-        """Wait for it."""
-        await work
-
-    async def stand_beside(self, tab: Tab) -> None:
-        """Show nothing."""
-
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
     ) -> int:
@@ -129,22 +115,11 @@ class TextSurface:
         """Raise Refused, with what there is to choose from."""
         raise Refused(f"{title} {', '.join(row.name for row in rows)}")
 
-    async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
-        """Leave it at the settings."""
-
     async def choose_agent(
         self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None
     ) -> AgentSpec:
         """Raise Refused."""
         raise Refused(f"{title} Name one.")
-
-    async def files_behind(self) -> str:
-        """Say nothing: there is no key for it."""
-        return ""
-
-    def named(self, message_id: str, words: str) -> str:
-        """Name a message: there are no numbers."""
-        return words
 
     async def go(
         self,

@@ -10,7 +10,6 @@ from functools import partial
 from catena.acts.agents import prices as prices_of
 from catena.acts.perform import carry_out
 from catena.acts.surface import (
-    IN_A_TAB,
     NOTHING_CHANGED,
     AnswerTo,
     Cancelled,
@@ -22,6 +21,7 @@ from catena.acts.surface import (
     Report,
     ReportRow,
     SideQuestion,
+    Surface,
     T,
     Voice,
 )
@@ -132,7 +132,7 @@ class AsideDialog:
         self._context.say(f"Wrote {from_home(str(path))}")
 
 
-class LinesSurface:
+class LinesSurface(Surface):
     """Linear mode, as acts see it."""
 
     def __init__(
@@ -152,9 +152,6 @@ class LinesSurface:
     def terminal(self) -> bool:
         """True if lines are typed at one."""
         return self._context.echoes
-
-    beside = IN_A_TAB
-    why_not_beside = ""
 
     def say(self, words: str) -> None:
         """Say words of ours."""
@@ -193,16 +190,6 @@ class LinesSurface:
     ) -> tuple[str, AnswerTo]:
         """Read the answers; an empty line ends it."""
         return await AsideDialog(self._context, tab, await opening, question).lead()
-
-    def give_back(self, typed: str = "") -> None:
-        """Leave it: it stands where it was typed."""
-
-    async def meanwhile(self, work: Awaitable[None]) -> None:
-        """Wait for it."""
-        await work
-
-    async def stand_beside(self, tab: Tab) -> None:
-        """Show nothing: there are no panes."""
 
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
@@ -307,10 +294,6 @@ class LinesSurface:
         if spec is None:
             raise Cancelled
         return spec
-
-    async def files_behind(self) -> str:
-        """Say nothing: they were chosen by number before."""
-        return ""
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message by its number."""

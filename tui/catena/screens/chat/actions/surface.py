@@ -22,6 +22,7 @@ from catena.acts.surface import (
     Report,
     ReportRow,
     SideQuestion,
+    Surface,
     T,
 )
 from catena.mentions.mentions import with_mentions_of
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 _COMPARED_FOR = 1.0  # seconds that a sentence waits for what would happen to files
 
 
-class ScreenSurface:
+class ScreenSurface(Surface):
     """A chat, as one act sees it."""
 
     def __init__(self, actions: SurfaceActions, way: UnplacedDraft | None, typed: str = "") -> None:
@@ -326,9 +327,6 @@ class ScreenSurface:
             raise Cancelled
         return rows[int(chosen)]
 
-    async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
-        """Leave it at the settings: those that stay behind are offered when the tab has moved."""
-
     async def choose_agent(
         self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None
     ) -> AgentSpec:
@@ -361,10 +359,6 @@ class ScreenSurface:
             await asyncio.wait({self._comparing}, timeout=_COMPARED_FOR)
         ways = self._actions.along.ways(self._tab)
         return f": {ways}" if ways else ""
-
-    def named(self, message_id: str, words: str) -> str:
-        """Name a message: there are no numbers."""
-        return words
 
     async def go(
         self,
