@@ -6,8 +6,8 @@ Rows are plain data, and this module imports nothing: palette, ``--help`` and co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 FrontName = Literal["screen", "lines", "shell"]
 Names = Literal["", "agent", "agents", "checkpoint"]  # that may stand behind a command
@@ -52,28 +52,8 @@ class ActRow:
     stays: bool = False  # it moves to another tab, and this one stays as it is
     discards: bool = False  # it takes away what is here: Enter on a part of its name only completes that
     listed: str | None = None  # by which words, if not by its name: a command and a verb of it; "" in no list
-
-
-@dataclass(frozen=True, slots=True)
-class FrontCommand:
-    """One command as a front has it."""
-
-    name: str
-    summary: str
-    does: str
-    argument: str
-    aliases: tuple[str, ...]
-    meant: tuple[str, ...] = ()
-    names_of: Names = ""
-    takes: str = ""
-    key: str = ""
-    at: str = ""
-    moves: bool = False
-    leads: bool = False
-    needs_argument: bool = False
-    by_name: bool = True
-    stays: bool = False
-    discards: bool = False
+    # Of a front's command, and empty in the table:
+    argument: str = ""  # what may follow the name there
     words: str = ""  # by which it is listed: its name, or a command and a verb; "" if it stands in no list
 
     @property
@@ -93,6 +73,9 @@ class FrontCommand:
         return not argument or bool(self.argument)
 
 
+FrontCommand: TypeAlias = ActRow  # as one front has it
+
+
 def commands_of(name: FrontName) -> Iterator[FrontCommand]:
     """Yield the commands of a front, in the order of the table."""
     there = {act.name for act in ACTS if getattr(act, name) is not None}
@@ -100,24 +83,14 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
         front: Front | None = getattr(act, name)
         if front is not None:
             words = act.name if act.listed is None or name == "shell" else act.listed
-            yield FrontCommand(
-                act.name,
-                front.summary or act.summary,
-                front.does or act.does,
-                front.argument,
-                act.aliases if front.aliases is None else front.aliases,
-                act.meant,
-                act.names_of,
-                act.takes,
-                act.key,
-                act.at,
-                act.moves,
-                act.leads,
-                act.needs_argument,
-                act.by_name,
-                act.stays,
-                act.discards and name != "shell",  # nobody is anywhere there
-                words if act.by_name and words.partition(" ")[0] in there else "",
+            yield replace(
+                act,
+                summary=front.summary or act.summary,
+                does=front.does or act.does,
+                argument=front.argument,
+                aliases=act.aliases if front.aliases is None else front.aliases,
+                discards=act.discards and name != "shell",  # nobody is anywhere there
+                words=words if act.by_name and words.partition(" ")[0] in there else "",
             )
 
 
