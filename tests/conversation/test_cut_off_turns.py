@@ -23,6 +23,7 @@ from catena_store.snapshots.restoring import Why
 from catena_store.windows import windows
 from support.clients.command_line import Catena
 from support.conversations.rehearsed import Desk, World
+from support.storage.turns import files_of
 from support.storage.work_trees import GIT
 
 
@@ -108,7 +109,7 @@ def files(world: World) -> dict[str, str]:
 async def only_turn(desk: Desk) -> kept.TurnFiles:
     async with desk.db.read() as reader:
         (turn,) = await turns.of_conversation(reader, desk.conversation.id)
-        return (await kept.of_turns(reader, [turn.id]))[turn.id]
+        return (await files_of(reader, desk.conversation.id))[turn.id]
 
 
 async def test_g06_a_turn_that_was_killed_ends_at_the_next_opening_and_files_go_back_across_it(
@@ -154,7 +155,7 @@ async def test_g06_the_next_snapshot_of_the_root_ends_it_before_it_is_opened(wor
         await keeper.snapshots.settled()
         async with other.db.read() as reader:
             (turn,) = await turns.of_conversation(reader, record.id)
-            found = (await kept.of_turns(reader, [turn.id]))[turn.id]
+            found = (await files_of(reader, record.id))[turn.id]
         assert turn.stop_reason is None and found.after and found.certain == found.after
 
 

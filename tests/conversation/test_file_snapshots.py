@@ -20,11 +20,11 @@ from catena_store.chains import turns
 from catena_store.database.database import Database
 from catena_store.ids import utc_now
 from catena_store.snapshots import repository as room_module
-from catena_store.snapshots import turns as kept
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.trees import LARGEST, DirectorySnapshot, LeftOutReason
 from catena_store.snapshots.turns import TurnFiles
 from support.conversations.rehearsed import Desk, World
+from support.storage.turns import files_of
 from support.storage.work_trees import GIT
 
 
@@ -54,7 +54,7 @@ async def files_of_turns(desk: Desk) -> list[TurnFiles | None]:
     await snapshots(desk).settled()
     async with desk.db.read() as reader:
         every = await turns.of_conversation(reader, desk.conversation.id)
-        found = await kept.of_turns(reader, [turn.id for turn in every])
+        found = await files_of(reader, desk.conversation.id)
     return [found.get(turn.id) for turn in every]
 
 
@@ -316,7 +316,7 @@ async def test_g01_a_start_that_is_kept_when_the_turn_has_acted_is_late_and_a_ch
         held.set()
         await made.settled()
         async with desk.db.read() as reader:
-            files = (await kept.of_turns(reader, [turn.id]))[turn.id]
+            files = (await files_of(reader, desk.conversation.id))[turn.id]
         assert files.late == (what in ("a change that waited in vain", "a tool call"))
 
 

@@ -34,6 +34,7 @@ from catena_store.snapshots.restoring import RestoreStep
 from catena_store.windows import queue
 from catena_store.windows.journal import Act
 from support.conversations.rehearsed import Desk, World
+from support.storage.turns import files_of
 from support.storage.work_trees import GIT
 
 TOO = FileChoice()
@@ -119,7 +120,7 @@ async def test_g04_an_edit_brings_files_back_before_its_prompt_and_undo_brings_b
         assert files(world) == {"a.txt": "one\n"}
         last = (await desk.turns())[-1]
         async with desk.db.read() as reader:
-            (kept,) = (await turns.of_turns(reader, [last.id])).values()
+            kept = (await files_of(reader, desk.conversation.id))[last.id]
         assert kept.before == kept.after  # the turn saw them gone back
 
         undoing, scope = undo_of(desk)

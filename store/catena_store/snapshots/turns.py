@@ -147,15 +147,6 @@ async def cut_off(r: Reader, root: str | None = None, conversation_id: str | Non
     ]
 
 
-async def of_turns(r: Reader, turn_ids: Iterable[str]) -> dict[str, TurnFiles]:
-    """The trees of turns, by turn; of those that have any."""
-    found = await r.all(
-        f"SELECT {_FILES} FROM turn_files f WHERE f.turn_id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(turn_ids)),),
-    )
-    return {row[0]: _turn_files(row) for row in found}
-
-
 @dataclass(frozen=True, slots=True)
 class SpanTurn:
     """A turn with rows in a part of a branch; without files where they were not kept around all of it."""

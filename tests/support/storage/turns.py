@@ -1,10 +1,13 @@
-"""Turns as records, for what only reads them."""
+"""Turns as records, for what only reads them, and what was kept of the files around them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from catena_store import places
+from catena_store.database.database import Reader
 from catena_store.records import ContextSource, StopReason, Turn
+from catena_store.snapshots.turns import TurnFiles, of_each
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -42,3 +45,9 @@ def clean_turn(id: str, link_id: str, prompt: str, last: str) -> Turn:
         started_at=AT,
         ended_at=AT,
     )
+
+
+async def files_of(r: Reader, conversation_id: str) -> dict[str, TurnFiles]:
+    """The trees of the turns above the place of a conversation, by turn; of those that have any."""
+    leaf = await places.of(r, conversation_id)
+    return {each.id: each.files for each in await of_each(r, leaf, -1, None) if each.files is not None}
