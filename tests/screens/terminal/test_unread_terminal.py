@@ -52,6 +52,9 @@ def stop_reading(terminal: Terminal, place: Place) -> None:
     terminal.wait_for(r"\n +[A-Z]\w+[\s\S]*esc stop")
     place.cue("flooded")
     unread_until(lambda: place.keeps_answer("%the rest of it"), "the answer to be kept")
+    for _ in range(10):  # each time all of the screen is drawn: together more than may wait
+        terminal.signal(signal.SIGWINCH)
+        time.sleep(0.1)
 
 
 def test_a_terminal_that_does_not_read_holds_up_nothing_and_sees_the_newest_state_when_it_reads(
@@ -64,6 +67,35 @@ def test_a_terminal_that_does_not_read_holds_up_nothing_and_sees_the_newest_stat
         terminal.wait_for(r"  .*CURTAIN[\s\S]*ctrl\+o history")
         terminal.say("say as ever")
         terminal.wait_for("  as ever")
+
+
+REPORTED_TWICE = """\
+import threading
+from catena.terminal.driver import TerminalDriver
+
+report = TerminalDriver._report_recovery
+
+def twice(driver):
+    report(driver)
+    threading.Timer(0.3, report, (driver,)).start()
+
+TerminalDriver._report_recovery = twice
+"""
+
+
+def test_a_terminal_that_was_behind_twice_before_it_was_drawn_for_is_not_left_empty(
+    place: Place, tmp_path: Path
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(REPORTED_TWICE)
+    patched = str(tmp_path / "site")
+    with place.catena(*REHEARSAL, columns=200, rows=60, CATENA_PAINTER="off", PYTHONPATH=patched) as terminal:
+        stop_reading(terminal, place)
+        place.cue("go-on")
+        unread_until(lambda: place.keeps_answer("%CURTAIN"), "the end of the turn to be kept")
+        terminal.wait_for(r"  .*CURTAIN[\s\S]*ctrl\+o history")
+        terminal.pause(1.0)
+        assert "CURTAIN" in terminal.text
 
 
 def test_a_signal_ends_it_though_the_terminal_does_not_read_and_the_terminal_is_as_before(

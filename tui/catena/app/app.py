@@ -408,13 +408,17 @@ class CatenaApp(App[None], inherit_bindings=False):
             self.cursor_position = focused.cursor_screen_offset
 
     def on_output_recovered(self) -> None:
-        """Draw what was kept; everything, where a frame was dropped."""
-        if self._frame_dropped:
+        """Draw what was kept; everything, where a frame was dropped, or where nothing is kept."""
+        driver = self._driver
+        if not isinstance(driver, TerminalDriver):
+            return
+        kept = driver.kept(self._cursor_cell) if self._paints_cells else None
+        if self._frame_dropped or kept is None:
             self._frame_dropped = False
-            self._forget_terminal()
+            driver.forget_screen()
             self.refresh()
-        elif isinstance(self._driver, TerminalDriver):
-            super()._display(self.screen, self._driver.kept(self._cursor_cell))  # type: ignore[arg-type]
+        else:
+            super()._display(self.screen, kept)  # type: ignore[arg-type]
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw everything anew: a terminal may have had other sizes meanwhile, and lost cells."""

@@ -271,9 +271,9 @@ class TerminalDriver(LinuxDriver):
             self.write(self._painter.paint_row_of(cursor))
         return True
 
-    def kept(self, cursor: Offset) -> Frame:
-        """All that was kept, as a frame."""
-        return Frame(self._painter, None, cursor)
+    def kept(self, cursor: Offset) -> Frame | None:
+        """All that was kept, as a frame; None where nothing ever is."""
+        return Frame(self._painter, None, cursor) if self._speaks_utf8 else None
 
     def forget_screen(self) -> None:
         """Forget what the terminal shows: all of the next frame is sent."""
