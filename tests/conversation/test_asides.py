@@ -16,10 +16,12 @@ from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
 from catena_acp.conversation.asides import asides
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
+from catena_acp.conversation.asides.session import AsideSessionOpener
 from catena_acp.errors import NoCheckpoint, NotAQuestion, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_store.conversations import conversations
-from catena_store.records import Cause, Kind, Link, LinkState, StopReason
+from catena_store.errors import StoreFull
+from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, StopReason
 from catena_store.windows import inputs
 from support.conversations.rehearsed import Desk, World
 from support.places import SCRIPTED_AGENT
@@ -449,6 +451,24 @@ async def test_a01_the_branchs_model_answers_in_the_agents_own_mode(world: World
         await aside.close()
         await desk.say("settings")
         assert "mode=code model=lead" in (await desk.branch())[-1].text
+
+
+async def test_a03_a_session_that_a_link_has_is_not_deleted_where_an_aside_is_answered_with_it_and_not_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> Link:
+        raise StoreFull(world.store)
+
+    async with world.client("--no-fork") as desk:
+        await desk.say("say one")
+        world.fail({"new": {"same_id": True}})
+        with monkeypatch.context() as full:
+            full.setattr(AsideSessionOpener, "_add", refuse)
+            await asked(await desk.conversation.asides.begin(desk.window), "say beside")
+        assert len(world.requests("session/new")) == 2
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is ContextSource.CONTINUED
+    assert world.requests("session/delete") == []
 
 
 async def test_a03_what_a_client_could_not_end_before_it_left_is_swept_by_the_next(world: World) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.sending.context import FORK_AT, HONOURED, IGNORED, SendContext, fork_at_of
 from catena_acp.continuity.sessions.agent_pool import keep_fork_at
-from catena_acp.continuity.sessions.opening import ask_for_fork, end_upstream, fork_anchors
+from catena_acp.continuity.sessions.opening import ask_for_fork, fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly
 from catena_acp.port.port import AgentPort
@@ -81,7 +81,8 @@ async def take_away(context: SendContext, source: ForkSource, opened: SessionOpe
     if not source.agent.abilities.delete:
         with contextlib.suppress(StoreError, ReadOnly):
             await _keep_in_mind(context, source, opened, cause)
-    await end_upstream(source.agent, opened.session_id)
+    with contextlib.suppress(StoreError):
+        await context.end_unless_held(source.agent, opened)
 
 
 async def _take_away_when_it_comes(

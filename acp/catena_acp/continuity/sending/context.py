@@ -336,7 +336,7 @@ class SendContext:
     async def _open_new(self, agent: AgentPort, window_id: str) -> LiveSession:
         place = self.place_for(window_id)
         opened = await agent.new_session(place)
-        async with self._ended_without_link(agent, opened), self.tenure.write() as tx:
+        async with self.ended_without_link(agent, opened), self.tenure.write() as tx:
             held = await links.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
             why = "the agent reused its session id for another session"
             lost = await self._lose(tx, held, why) if held else None
@@ -391,7 +391,7 @@ class SendContext:
         pointers = _pointers(source, at[0] if at else None)
         opened, history = await self.sessions.open_fork(agent, opened, place, pointers)
         cause = Cause.FORK_AT if at else Cause.FORK
-        async with self._ended_without_link(agent, opened):
+        async with self.ended_without_link(agent, opened):
             # What came before the fork was answered may be in it: the source has moved then.
             await self.sessions.settle(source.id)
             async with self.tenure.write() as tx:
@@ -400,14 +400,14 @@ class SendContext:
                 if not moved:
                     link = await self._add(tx, opened.session_id, cause, window_id, pointers)
         if moved:
-            await self._end_unless_held(agent, opened)
+            await self.end_unless_held(agent, opened)
             return None
         self.host.publish(LinkChanged(window_id, link, None))
         how = ContextSource.FORKED_AT if at else ContextSource.FORKED
         return self.sessions.adopt(link, agent, opened, how, self.host, place, history=history)
 
     @asynccontextmanager
-    async def _ended_without_link(self, agent: AgentPort, opened: SessionOpened) -> AsyncIterator[None]:
+    async def ended_without_link(self, agent: AgentPort, opened: SessionOpened) -> AsyncIterator[None]:
         """End a session upstream whose link the store does not take."""
         try:
             yield
@@ -415,13 +415,14 @@ class SendContext:
             raise
         except StoreError:
             with contextlib.suppress(StoreError):
-                await self._end_unless_held(agent, opened)
+                await self.end_unless_held(agent, opened)
             raise
 
-    async def _end_unless_held(self, agent: AgentPort, opened: SessionOpened) -> None:
+    async def end_unless_held(self, agent: AgentPort, opened: SessionOpened) -> None:
         """End a session upstream that is not needed; one whose id a link has is left alone. Raises StoreError."""
+        spec = agent.spec
         async with self.services.db.read() as reader:
-            held = await links.by_session(reader, self.spec.name, self.spec.profile, opened.session_id)
+            held = await links.by_session(reader, spec.name, spec.profile, opened.session_id)
         if held is None:
             await end_upstream(agent, opened.session_id)
 

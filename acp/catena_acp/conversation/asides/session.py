@@ -167,34 +167,27 @@ class AsideSessionOpener:
     async def _kept_fork(
         self, agent: AgentPort, opened: SessionOpened, source: Link, *, at_turn: bool
     ) -> Link | None:
-        try:
+        context = self._context
+        async with context.ended_without_link(agent, opened):
             # What came before the fork was answered may be in it: the source has moved then.
-            await self._context.sessions.settle(source.id)
-            async with self._context.tenure.write() as tx:
+            await context.sessions.settle(source.id)
+            async with context.tenure.write() as tx:
                 now = await links.get(tx, source.id)
                 moved = not at_turn and (now is None or now.version != source.version)
                 link = None if moved else await self._add(tx, opened, source)
-        except SessionHeld:
-            raise
-        except (StoreError, ReadOnly):
-            await end_upstream(agent, opened.session_id)
-            raise
         if link is None:
-            await end_upstream(agent, opened.session_id)
+            await context.end_unless_held(agent, opened)
         return link
 
     async def _new(self, agent: AgentPort) -> tuple[Link, SessionOpened]:
         context = self._context
         opened = await agent.new_session(context.place)
         try:
-            async with context.tenure.write() as tx:
+            async with context.ended_without_link(agent, opened), context.tenure.write() as tx:
                 return await self._add(tx, opened, None), opened
         except SessionHeld as held:
             await context.distrust(held, self._window_id)
             raise AgentError(f"{context.title} reused an earlier session id") from held
-        except (StoreError, ReadOnly):
-            await end_upstream(agent, opened.session_id)
-            raise
 
     async def _add(self, tx: Writer, opened: SessionOpened, source: Link | None) -> Link:
         # Suspect and without a turn: the route can neither use it, nor fork it, nor fork it at a turn.
