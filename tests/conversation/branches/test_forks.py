@@ -17,7 +17,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
 )
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.sessions.sessions import LiveSession, Sessions
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.conversation.conversations import forks
 from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation
@@ -624,3 +624,44 @@ async def test_a_fork_with_another_agent_is_told(world: World) -> None:
         async with desk.db.read() as reader:
             (link,) = await links.of_conversation(reader, forked.conversation.id)
         assert link.agent == "other"
+
+
+@pytest.mark.parametrize("meanwhile", ["it goes on", "its process is retired"])
+async def test_f08_a_turn_is_heard_to_its_end_while_its_session_is_forked_at_an_earlier_one(
+    world: World, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    drop_stale = Sessions.drop_stale
+
+    async def looked_at_later(self: Sessions, link: Link) -> bool:
+        monkeypatch.undo()
+        if meanwhile == "it goes on":
+            world.cue("go-on")
+            await desk.until_told(MessageAdded, lambda news: news.message.text == "more")
+        else:
+            record = desk.conversation.record
+            desk.conversation.agents.retire((record.agent, record.profile), record.family)
+        return await drop_stale(self, link)
+
+    async with world.client("--fork-at") as desk:
+        await desk.say("say one")
+        await learn_fork_at(desk, "honoured")
+        leaf = (await desk.stored_window()).leaf_id
+        await desk.window.say("say begun; think; cue go-on; say more; cue end; say ended")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
+        beside = Desk(
+            desk.db,
+            desk.conversations,
+            desk.conversation,
+            await open_window(desk.db, desk.conversation.id, leaf),
+        )
+        desk.conversation.subscribe(beside.hear)
+        monkeypatch.setattr(Sessions, "drop_stale", looked_at_later)
+
+        over = await beside.say("echo")
+
+        assert over.problem is None and over.turn is not None
+        assert over.turn.how in (ContextSource.FORKED_AT, ContextSource.RESUMED)
+        world.cue("go-on")
+        world.cue("end")
+        await desk.window.wait_idle()
+        assert (await desk.branch())[-1].text.endswith("ended")

@@ -37,7 +37,7 @@ from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent, UsageReported
 from catena_acp.tasks import TaskSet, outlived
-from catena_store.chains import links
+from catena_store.chains import links, turns
 from catena_store.records import ContextSource, Link
 
 T = TypeVar("T")
@@ -251,14 +251,19 @@ class Sessions:
         for task in made:
             self._unattended.pop(task, None)
 
-    async def drop_stale(self, link: Link) -> None:
-        """Close our copy of a session that another process has written to since."""
+    async def drop_stale(self, link: Link) -> bool:
+        """Close our copy of a session that another process has written to since; False while a turn of it runs."""
+        if link.id not in self._live:
+            return True
+        async with self._services.db.read() as reader:
+            link = await links.get(reader, link.id) or link  # as our own turns have moved it by now
+            busy = bool(await turns.busy_links(reader, [link.id]))
         live = self._live.get(link.id)
-        if live is None or self.of(link) is not None:
-            return
-        self.forget(link.id)
-        if live.agent.alive:
-            await live.agent.close_session(live.session_id)
+        if live and not busy and self.of(link) is None:
+            self.forget(link.id)
+            if live.agent.alive:
+                await live.agent.close_session(live.session_id)
+        return not busy
 
     async def open_cold(
         self,
@@ -321,7 +326,8 @@ class Sessions:
         *,
         made_here: bool = False,
     ) -> LiveSession:
-        await self.drop_stale(link)
+        if not await self.drop_stale(link):
+            raise SessionMoved
         abilities, quirks = agent.abilities, agent.abilities.quirks
         record = ReplayRecord(self._services.db, link, quirks.replay_notes)
         habits = await self._habits(agent)
