@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from catena.workspace.directories import moved_directories
-from catena_acp.continuity.conversation_events import PromptReturned
+from catena_acp.continuity.conversation_events import MessageAdded, PromptReturned
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork
 from catena_store.records import ContextSource, Kind, TurnEnvironment
 from catena_store.windows import queue
 from support.clients.command_line import Catena, newest, run, shown
+from support.conversations.modelled import another_window
 from support.conversations.rehearsed import Desk, World
 from support.screen.pilot import at_the_screen
 
@@ -108,6 +109,30 @@ async def test_h12_while_a_turn_runs_the_directory_stays_and_what_waits_goes_alo
         await desk.conversation.change_directory(there)
         async with desk.db.read() as reader:
             assert [item.cwd for item in await queue.items(reader, desk.window_id)] == [there]
+
+
+@pytest.mark.parametrize("change", ["undone", "made once its tab is closed"])
+async def test_h12_a_turn_in_another_tab_comes_to_its_end_where_it_began(world: World, change: str) -> None:
+    there = str(world.place / "elsewhere")
+    async with world.client() as desk:
+        await desk.say("say one")
+        if change == "undone":
+            await desk.conversation.change_directory(there, by=desk.window_id)
+        beside = await another_window(desk, (await desk.stored_window()).leaf_id)
+        await beside.window.say("say begun; cue go-on; say ended")
+        await beside.until_told(MessageAdded, lambda news: news.message.text == "begun")
+
+        if change == "undone":
+            assert await ConversationUndo(desk.db, desk.conversations).undo(Scope(desk.window_id, None))
+        else:
+            beside.conversation.leave(beside.window_id)
+            await desk.conversation.change_directory(there, by=desk.window_id)
+
+        world.cue("go-on")
+        await beside.window.wait_idle()
+        assert (await beside.branch())[-1].text.endswith("ended")
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is not ContextSource.CONTINUED
 
 
 def test_h12_a_work_tree_that_git_moved_is_found_by_its_old_name(tmp_path: Path) -> None:

@@ -524,12 +524,18 @@ class LiveConversation:
         return live
 
     async def _leave_directory(self) -> None:
-        """Close the sessions of the directory before; idle agents of the family start anew in the new one."""
+        """Close the sessions of the directory before; idle agents of the family start anew in the new one.
+
+        A turn that goes on, in another tab or in one that was closed, is left to its end there.
+        """
         for window_id in self.windows:
             self.clear_carrier(window_id)
         await self.settle()
-        self.background.end_all({live.link_id for live in self.own_sessions})
-        await asyncio.gather(*(self.sessions.close(live) for live in self.own_sessions))
+        async with self.services.db.read() as reader:
+            busy = await turns.busy_links(reader, [live.link_id for live in self.own_sessions])
+        left = [live for live in self.own_sessions if live.link_id not in busy]
+        self.background.end_all({live.link_id for live in left})
+        await asyncio.gather(*(self.sessions.close(live) for live in left))
         self.agents.drop_family(self.record.family)
 
     @property
