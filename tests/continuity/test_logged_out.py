@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from catena_store.conversations import messages
 from catena_store.conversations.logouts import note_logout
 from catena_store.database.database import Database
 from catena_store.errors import StoreFull
+from catena_store.ids import utc_now
 from catena_store.records import ContextSource, Kind, Message
 from catena_store.windows import windows
 from support.clients.command_line import Catena
@@ -592,3 +594,18 @@ async def test_m08_on_the_screen_a_tab_that_is_opened_again_after_a_logout_elsew
         async with tabs.store.read() as reader:
             leaf = await messages.get(reader, tab.leaf_id or "")
         assert leaf is not None and leaf.barrier and leaf.text == LOGGED_OUT
+
+
+async def test_m08_a_logout_clears_the_context_though_the_clock_was_set_back_before_it(world: World) -> None:
+    back = timedelta()
+    async with world.client(clock=lambda: utc_now() - back) as desk:
+        await desk.say("say canary-old")
+        back = timedelta(hours=1)
+        await logged_out_and_in_again(desk)
+        assert (await desk.branch())[-1].text == LOGGED_OUT
+        over = await desk.say("echo")
+        assert over.turn is not None and over.turn.how is ContextSource.FRESH
+    async with world.client(clock=lambda: utc_now() - back, resume=desk) as desk:
+        assert not (await desk.branch())[-1].barrier
+        assert (await desk.say("echo")).problem is None
+    assert world.prompts()[1:] == [["echo"], ["echo"]]

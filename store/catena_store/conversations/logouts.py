@@ -14,6 +14,8 @@ from catena_store.database.database import Reader, Writer
 Account = tuple[str, str]  # an agent and a profile
 
 _KEY = "logged_out"
+# Of a logout `a`: the rows that there were. By their order, too, since the clock may have been set back before it.
+_BY_THEN = "(a.learnt_at > m.created_at OR m.id <= (SELECT id FROM message WHERE uid = a.value))"
 
 
 def logout_data(agent: str, profile: str) -> Mapping[str, Any]:
@@ -22,10 +24,12 @@ def logout_data(agent: str, profile: str) -> Mapping[str, Any]:
 
 
 async def note_logout(tx: Writer, *, agent: str, profile: str) -> None:
-    """Store that somebody has just logged out of the account."""
+    """Store that somebody has just logged out of the account, and what the newest row was then."""
     await tx.run(
-        "INSERT INTO ability (agent_name, agent_version, name, value, learnt_at) VALUES (?, '', ?, 'yes', ?)"
-        " ON CONFLICT (agent_name, agent_version, name) DO UPDATE SET learnt_at = excluded.learnt_at",
+        "INSERT INTO ability (agent_name, agent_version, name, value, learnt_at)"
+        " VALUES (?, '', ?, coalesce((SELECT uid FROM message ORDER BY id DESC LIMIT 1), ''), ?)"
+        " ON CONFLICT (agent_name, agent_version, name)"
+        " DO UPDATE SET value = excluded.value, learnt_at = excluded.learnt_at",
         (agent, _name(profile), tx.now()),
     )
 
@@ -48,12 +52,11 @@ async def untouched_since_logout(r: Reader, conversation_id: str, *, agent: str,
     )
     row = await r.one(
         f"""
-        SELECT a.learnt_at > coalesce(
-                   (SELECT created_at FROM message
-                     WHERE id = max({newest.format(index="message_conversation", which="kind = 'user'")},
-                                    {newest.format(index="message_barrier", which="barrier")})),
-                   c.created_at)
+        SELECT iif(m.id IS NULL, a.learnt_at > c.created_at, {_BY_THEN})
           FROM ability a CROSS JOIN conversation c ON c.id = ?1
+          LEFT JOIN message m
+            ON m.id = max({newest.format(index="message_conversation", which="kind = 'user'")},
+                          {newest.format(index="message_barrier", which="barrier")})
          WHERE a.agent_name = ?2 AND a.agent_version = '' AND a.name = ?3
         """,
         (conversation_id, agent, _name(profile)),
@@ -67,7 +70,7 @@ async def logged_out_since(r: Reader, family: str, row_id: str, *, agent: str, p
         f"""
         SELECT EXISTS (
             SELECT 1 FROM ability a CROSS JOIN message m ON m.uid = ?2
-             WHERE a.agent_name = ?3 AND a.agent_version = '' AND a.name = ?5 AND a.learnt_at > m.created_at
+             WHERE a.agent_name = ?3 AND a.agent_version = '' AND a.name = ?5 AND {_BY_THEN}
         ) OR EXISTS (
             SELECT 1 FROM conversation c
               CROSS JOIN message m INDEXED BY message_barrier ON m.conversation_id = c.id AND m.barrier
