@@ -64,7 +64,8 @@ class AgentMissing(AgentError):
 class AgentGone(AgentError):
     """End of the agent's process or connection.
 
-    ``returncode`` is None while the process still runs (it closed its output) and negative for a signal.
+    ``returncode`` is None while the process still runs (it closed its output) and negative for a signal;
+    ``ended_here`` where Catena ended it.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class AgentGone(AgentError):
         super().__init__("was stopped by you" if ended_here else _describe_exit(returncode))
         self.returncode = returncode
         self.stderr_tail = stderr_tail
+        self.ended_here = ended_here
 
 
 class AgentSilent(AgentError):

@@ -550,6 +550,22 @@ async def test_m08_a_prompt_whose_session_is_being_opened_at_a_logout_elsewhere_
     assert new != opened["pid"]
 
 
+async def test_m08_a_tab_that_gets_ready_at_a_logout_elsewhere_gets_ready_in_another_process(
+    world: World,
+) -> None:
+    async with world.client() as desk, world.client() as other:
+        world.fail({"new": {"cue": "never", "times": 1}})
+        ready = asyncio.ensure_future(desk.window.prepare())
+        await world.heard("session/new")
+        await logged_out_and_in_again(other)
+        await ready
+        assert desk.window.session.modes
+        assert not any(isinstance(news, Troubled) for news in desk.told)
+        assert (await desk.say("echo")).problem is None
+    first, second = world.requests("session/new")
+    assert first["pid"] != second["pid"] and processes(world) == [second["pid"]]
+
+
 async def test_m08_going_back_above_a_logout_elsewhere_leaves_the_turn_alone_that_still_runs_from_before_it(
     world: World,
 ) -> None:

@@ -31,7 +31,7 @@ from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.consumer import PromptConsumer
 from catena_acp.conversation.prompts.queue import PromptQueue, can_be_steered, may_stop_for
 from catena_acp.conversation.prompts.rows import Birth, PromptRows, clears
-from catena_acp.errors import AgentError, GivenUp, SessionGone, StillAtWork
+from catena_acp.errors import AgentError, AgentGone, GivenUp, SessionGone, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_acp.port.session_events import ModelRetried
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
@@ -513,6 +513,9 @@ async def _prepared(
         if live and stands and agent == (conversation.record.agent, conversation.record.profile):
             conversation.set_carrier(window_id, live)
     except AgentError as error:
+        if isinstance(error, AgentGone) and error.ended_here and not conversation.closing:
+            # Somebody logged in or out of its account meanwhile, or the directory changed: another one takes its place.
+            return await _prepared(conversation, window_id, agent, new=new)
         now = conversation.services.clock()
         return problem_of(conversation.agent_title, error, now=now, prompt=False)
     except StoreError as error:
