@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,13 +25,16 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.prompts.overdue import Overdue
 from catena_acp.conversation.prompts.rows import Attempt
+from catena_acp.conversation.recovery import foreign_conversations
 from catena_acp.errors import AgentGone, AgentRefused
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.trouble.troubles import Trouble
+from catena_store.clients import leases
 from catena_store.database.database import Reader
 from catena_store.errors import StoreBusy
 from catena_store.records import Attachment, ContextSource, Kind, QueueItem, StopReason
 from catena_store.windows import attachments, queue, windows
+from support.clients.protocol import until
 from support.conversations.rehearsed import Desk, World
 
 
@@ -428,6 +432,30 @@ async def test_m08_an_agent_that_was_just_starting_when_its_account_was_logged_o
     first, second = await asyncio.gather(*asked)
     assert started == [started[0], first] and first is second and first.alive and not started[0].alive
     await agents.end_all()
+
+
+async def test_s09_the_process_of_a_family_is_noted_for_who_takes_over_though_a_conversation_of_it_is_closed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_agents, closings = leases.set_agents, list[asyncio.Future[None]]()
+    monkeypatch.setattr(foreign_conversations, "PLACE_SECONDS", 3600.0)  # it is not looked at meanwhile
+    async with world.client() as desk:
+        fork = await desk.conversations.fork(desk.conversation, window_id=None)
+
+        async def closed_meanwhile(*arguments: Any) -> None:
+            monkeypatch.setattr(leases, "set_agents", set_agents)
+            closings.append(asyncio.ensure_future(desk.conversations.close(fork.conversation.id)))
+            await until(lambda: fork.conversation not in desk.conversations.live)
+            await set_agents(*arguments)
+
+        monkeypatch.setattr(leases, "set_agents", closed_meanwhile)
+        await desk.say("say one")
+        await until(lambda: bool(closings))
+        await asyncio.gather(*closings)
+        async with desk.db.read() as reader:
+            lease = await leases.get(reader, desk.conversation.id)
+        (group,) = desk.conversation.agents.groups(desk.conversation.record.family)
+        assert lease is not None and lease.agents == (group,)
 
 
 async def test_r12_a_prompt_that_is_given_back_stands_before_what_was_typed_meanwhile(world: World) -> None:

@@ -476,7 +476,7 @@ class Conversations:
 
     async def _set_groups(self, tx: Writer, family: str) -> None:
         groups: list[AgentGroup] = self._agents.groups(family)
-        for conversation in self._live.values():
+        for conversation in list(self._live.values()):
             if conversation.record.family == family and not conversation.read_only:
                 with contextlib.suppress(Fenced):  # lost, unnoticed: the others' leases still need it
                     await leases.set_agents(tx, conversation.id, self.owner.id, groups)
