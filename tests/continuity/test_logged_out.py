@@ -215,6 +215,26 @@ async def test_m08_a_conversation_that_another_client_had_at_the_logout_begins_a
     assert world.prompts() == [["say canary-old"], ["say new"]]
 
 
+async def test_m08_what_is_taken_over_after_a_logout_goes_to_no_process_from_before_it(world: World) -> None:
+    async with world.client() as desk, world.client() as other:
+        await desk.say("say canary-old")
+        fork = await desk.conversations.fork(desk.conversation, window_id=None)
+        await desk.conversations.close(fork.conversation.id)
+        theirs = await other.conversations.open(fork.conversation.id)
+        ours = await desk.conversations.open(fork.conversation.id)
+        taken = Desk(desk.db, desk.conversations, ours, fork.window.id)
+        ours.subscribe(taken.hear)
+        assert ours.read_only
+        await desk.conversations.close(desk.conversation.id)  # its process is that of the whole family
+        await logged_out_and_in_again(Desk(other.db, other.conversations, theirs, fork.window.id))
+        await other.conversations.close(theirs.id)
+
+        await taken.window.take_over()
+        assert (await taken.say("echo")).problem is None
+    old, new = processes(world)
+    assert old != new
+
+
 async def test_m08_a_conversation_that_is_open_begins_anew_at_a_logout_in_another_process(
     world: World,
 ) -> None:

@@ -8,7 +8,7 @@ account, only ends its turns: whoever needs the agent meanwhile gets another pro
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from catena_acp.agents.catalog import registry_id
@@ -59,6 +59,7 @@ class Agents:
         self._is_of_use = is_of_use
         self._places: dict[_Key, _Place] = {}
         self._retired: list[tuple[_Key, _Place]] = []  # whose turns go on
+        self._logouts: Mapping[Account, int] = {}  # the last ones that were heard of
         self._ending = TaskSet()
         self._over = False  # none is started any more
 
@@ -137,6 +138,14 @@ class Agents:
         """True while a turn of the agent is under way, in any family, or a login to it."""
         account = (spec.name, spec.profile)
         return any(place.users > 0 for key, place in self._all if key[:2] == account)
+
+    def hear_logouts(self, last: Mapping[Account, int]) -> None:
+        """Hear which logouts were the last, first before any process is started: one from before another is retired."""
+        for name, profile, family in list(self._places):
+            account = name, profile
+            if last.get(account) != self._logouts.get(account):
+                self.retire(account, family)
+        self._logouts = last
 
     def retire(self, account: Account, family: str) -> None:
         """Let nothing new go to the process of one agent, and end it as soon as no turn of it is under way."""

@@ -158,14 +158,12 @@ class Logins:
         one that it was ``asked_in`` by itself, in a closed one when it is opened. Each is told; nothing is done where
         another client holds the conversation.
         """
+        self._conversation.agents.hear_logouts(last)
         if (tenure := self._conversation.tenure) is None:
             return
-        heard, record = tenure.logouts, self._conversation.record
-        news = [account for account in last if heard.is_news(account, last)]
-        heard.last = last
-        for account in news:
-            self._conversation.agents.retire(account, record.family)
-        if self._agent in news:
+        heard = tenure.logouts
+        news, heard.last = heard.is_news(self._agent, last), last
+        if news:
             heard.number += 1
             for window in self._windows.values():
                 if window.id != asked_in and (window.busy or window.id in self._conversation.windows):

@@ -343,6 +343,7 @@ class Conversations:
         tenure = await self._begin_tenure(record, taken) if isinstance(taken, leases.OwnLease) else None
         if tenure:
             await begin_anew_after_logout(tenure, record)
+            self._agents.hear_logouts(tenure.logouts.last)
         sessions = self._sessions.setdefault(record.family, Sessions(self._services, self._agents.serves))
         conversation = Conversation(
             self._services,
@@ -396,6 +397,7 @@ class Conversations:
                     tenure = await self._begin_tenure(conversation.record, taken)
                     await self._following.detach(conversation)
                     moved = await begin_anew_after_logout(tenure, conversation.record)
+                    self._agents.hear_logouts(tenure.logouts.last)
                     await conversation.environment.load()
                     conversation.take(tenure)
                     for window_id in moved.keys() & conversation.windows:
