@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.conversation_events import TurnEnded
+from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
 from catena_acp.conversation.adoption.adoption import Adopter, adopt_file
 from catena_acp.errors import NotCopied
 from catena_acp.port.port import AgentSpec
@@ -24,6 +24,7 @@ from catena_store import places
 from catena_store.chains import agents
 from catena_store.ids import new_id
 from catena_store.records import Cause, ContextSource, Kind, LinkState
+from support.conversations.modelled import another_window
 from support.conversations.rehearsed import Desk, World, open_window
 from support.transcripts.homes import CLAUDE, Home
 
@@ -157,6 +158,32 @@ async def test_m15_another_account_goes_on_with_the_same_context_after_it_was_co
             ("work", LinkState.OPEN),
             ("", LinkState.OPEN),
         ]
+
+
+async def test_m15_a_turn_in_the_copy_is_left_alone_where_another_tab_would_copy_the_same_session(
+    world: World,
+) -> None:
+    work = spec(world, "work", "work")
+    async with world.client(specs={"claude": spec(world), "work": work}, agent="claude") as desk:
+        await desk.say("say one")
+        (link,) = await desk.links()
+        write(transcript(world, world.project, link.session_id), "all of it\n")
+        leaf = (await desk.stored_window()).leaf_id
+        desk.conversation.leave(desk.window_id)
+        beside = await another_window(desk, leaf)
+        await beside.window.set_agent(work)
+        await beside.window.say("say begun; cue go-on; say ended")
+        await beside.until_told(MessageAdded, lambda news: news.message.text == "begun")
+        assert [each.cause for each in await desk.links()] == [Cause.NEW, Cause.COPY]
+        (price,) = await desk.conversation.chain.prices(desk.window, [work])
+        assert "copied" not in price.words
+
+        over = await desk.say("echo")
+
+        assert over.turn is not None and over.turn.how is ContextSource.TOLD
+        world.cue("go-on", "claude")
+        await beside.window.wait_idle()
+        assert (await beside.branch())[-1].text.endswith("ended")
 
 
 async def test_m15_what_parted_from_the_copy_is_never_overwritten(

@@ -247,8 +247,16 @@ class SendContext:
                 here = self._place_of(self.host.spec_of(link.agent, link.profile), link.cwd)
                 can_copy = self.services.session_files.can_copy
                 if await asyncio.to_thread(can_copy, names, link.session_id, here, there):
-                    found.append(link)
+                    _, busy = await self._in_place_of(reader, link)
+                    if not busy:
+                        found.append(link)
         return found
+
+    async def _in_place_of(self, reader: Reader, source: Link) -> tuple[Link | None, bool]:
+        """The link whose session a copy of the source's would replace, and whether a turn runs in one of them."""
+        replaced = await links.by_session(reader, self.spec.name, self.spec.profile, source.session_id)
+        both = [link.id for link in (source, replaced) if link]
+        return replaced, bool(await turns.busy_links(reader, both))
 
     @staticmethod
     def _place_of(spec: AgentSpec, cwd: str) -> SessionPlace:
@@ -261,7 +269,9 @@ class SendContext:
         on from that one; with the same profile, of the source itself. Raises NotCopied, AgentMissing, StoreError.
         """
         async with self.services.db.read() as reader:
-            replaced = await links.by_session(reader, self.spec.name, self.spec.profile, source.session_id)
+            replaced, busy = await self._in_place_of(reader, source)
+        if busy:
+            raise NotCopied("a turn runs in that session")
         if replaced and (replaced.conversation_id != self.record.id or replaced.state is not LinkState.OPEN):
             raise NotCopied("another conversation has that session there")
         for link in filter(None, (source, replaced)):
