@@ -17,6 +17,8 @@ from catena.screens.common.page import PageScreen
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.rows.list import RowDetails
+from catena.settings.settings import Settings
+from catena.settings.templates import KnownTemplates
 from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
 from catena.workspace.tab_branches import HistoryPage, TabBranches
@@ -226,6 +228,21 @@ async def test_an_act_of_the_history_is_done_below_no_sheet_that_was_opened_mean
         sheet = await person.sees_dialog(HelpScreen)
         page.let_go.set()
         await stays(person, sheet)
+
+
+@pytest.mark.parametrize(("key", "sheet"), [("f1", HelpScreen), ("ctrl+p", Picker)])
+async def test_nobody_has_gone_on_who_asked_before_the_first_tab_was_there(
+    project: Path, monkeypatch: pytest.MonkeyPatch, key: str, sheet: type[HelpScreen | Picker]
+) -> None:
+    tab_opened = held_up(monkeypatch, OpenTabs, "open_new")
+    templates_read = held_up(monkeypatch, KnownTemplates, "read")
+    settings = Settings(agent="rehearsal")
+    async with at_the_screen(str(project), settings=settings, choose=True) as person:
+        await person.press(key)
+        tab_opened.set()
+        await person.first_tab()
+        templates_read.set()
+        await person.sees_dialog(sheet)
 
 
 async def test_who_looks_at_another_window_meanwhile_has_not_gone_on(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
 
-# A tab, a part of the chat, what is written there, and the screen in front.
+# A tab (None: any), a part of the chat, what is written there, and the screen in front.
 Place: TypeAlias = tuple[Tab | None, str, str, Sequence[Screen[Any]]]
 _TAKES_KEYS = ("question", "form", "page")  # what an agent asks gets the keys of an empty composer by itself
 
@@ -270,16 +270,17 @@ class ChatContext:
             self.drafts.append(place, text)
 
     def place(self) -> Place:
-        """Where the keys go, and the composer's text, to compare after a wait."""
-        return self.tab, self.screen.place, self.parts.composer.text, self.app.screen_stack[-1:]
+        """Where the keys go, and the composer's text, to compare after a wait; the first tab comes by itself."""
+        tab = self.tab if self.presenter.shown else None
+        return tab, self.screen.place, self.parts.composer.text, self.app.screen_stack[-1:]
 
     def went_on(self, place: Place) -> bool:
         """True if the person has left a place or written there since, which is said: an act would take their keys."""
-        (_, before, *_), (tab, part, *rest) = place, self.place()
+        (tab, before, *_), (_, part, *rest) = place, self.place()
         asked = before == "composer" and part in _TAKES_KEYS
         if asked or not self.app.app_focus:  # who looks at another window has no part with the keys
             part = before
-        if gone := (tab, part, *rest) != place:
+        if gone := (tab and self.tab, part, *rest) != place:
             self.say(WENT_ON)
         return gone
 
