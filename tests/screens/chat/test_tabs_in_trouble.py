@@ -393,6 +393,25 @@ async def test_r01_what_waits_is_not_sent_where_the_person_did_something_else_me
         assert not scene.middle.busy
 
 
+async def test_r01_nothing_waits_for_the_limit_of_a_tab_that_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trouble, "LONGEST_NAP", 0.01)
+    async with three_tabs(tmp_path) as scene:
+        person = scene.person
+        limit = [*LIMIT[:2], {**LIMIT[2], "resetsAt": in_seconds(600)}]
+        scene.fail({"prompt": {"error": limit, "times": 1}})
+        await person.say("say well after all")
+        await scene.troubled(Trouble.RATE_LIMIT, "wra")
+        await scene.take("w")
+        await person.sees("Retrying at")
+        await person.say("/close")
+        await person.until(lambda: scene.middle not in person.tabs, "the tab to be closed")
+        await person.until(
+            lambda: all(each.group != "acts" for each in person.app.workers), "what was begun there to end"
+        )
+
+
 async def to_the_panel(person: Person) -> None:
     await person.idle()
     await person.press("tab")

@@ -442,6 +442,7 @@ class OpenTabs:
         """Detach a tab whose window is closed."""
         beside = self.beside(tab)
         self.tabs.remove(tab)
+        tab.trouble.stop_waiting()
         self._unsubscribe.pop(tab.window_id)()
         tab.conversation.leave(tab.window_id)
         if all(other.conversation.id != tab.conversation.id for other in self.tabs):
@@ -577,9 +578,7 @@ class OpenTabs:
 
     async def wait_out(self, tab: Tab) -> bool:
         """Wait for the end of a tab's limit; True if nothing else has happened there, and its prompt is due."""
-        return await tab.trouble.wait_out(
-            lambda leaf_id: tab in self.tabs and tab.leaf_id == leaf_id and not tab.at_work
-        )
+        return await tab.trouble.wait_out(lambda leaf_id: tab.leaf_id == leaf_id and not tab.at_work)
 
     async def lineage_line(self, tab: Tab) -> str:
         """The line on the source and the forks of a tab's conversation; "" if they cannot be read."""
