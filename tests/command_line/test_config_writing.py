@@ -173,7 +173,20 @@ def test_w21_what_is_no_setting_cannot_be_removed(name: str, tmp_path: Path) -> 
     assert not (catena.config / "config.toml").exists()
 
 
-@pytest.mark.parametrize("name", ["keys.fork", "agents.mine", "themes.mine", "mcp.mine.url"])
-def test_w21_a_name_of_ones_own_that_is_not_there_can_be_removed(name: str, tmp_path: Path) -> None:
-    done = Catena(tmp_path)("config", "unset", name)
-    assert (done.status, done.out) == (0, f"{name} is not set.\n")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("width", "width  100  default"),
+        *(
+            (name, f"{name} is not set.")
+            for name in ("keys.fork", "agents.mine", "themes.mine", "mcp.mine.url")
+        ),
+    ],
+)
+def test_w21_what_is_not_there_can_be_removed_and_no_file_is_written(
+    name: str, told: str, tmp_path: Path
+) -> None:
+    catena = Catena(tmp_path)
+    done = catena("config", "unset", name)
+    assert (done.status, done.out) == (0, f"{told}\n")
+    assert not (catena.config / "config.toml").exists()

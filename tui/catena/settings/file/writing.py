@@ -117,7 +117,7 @@ def _changed(path: Path, text: str, change: SettingChange) -> tuple[Settings, st
     parse_settings(path, text)  # a file with an error stays what it is
     values = tomllib.loads(text)
     try:
-        document = tomlkit.parse(text or _HEAD)
+        document = tomlkit.parse(text or ("" if change.value is None else _HEAD))
         wanted = _edited(values, change)
         _edit(document, values, change)
         changed = tomlkit.dumps(document)
