@@ -127,14 +127,21 @@ async def test_w05_the_image_of_an_agent_is_a_line_that_is_opened_saved_and_copi
         await person.sees("image-1.png exists; choose another name.")
 
 
-async def test_w05_an_image_that_is_not_opened_is_saved_by_the_key_that_is_named(tmp_path: Path) -> None:
+async def test_w05_an_image_that_is_not_opened_is_saved_by_the_key_or_command_that_is_named(
+    tmp_path: Path,
+) -> None:
     settings = Settings(keys=KeyMap({"save_image": ("w",)}))
     environment = {"PATH": os.environ["PATH"], "SSH_TTY": "/dev/pts/1"}
     async with at_the_screen(str(tmp_path), environment=environment, settings=settings) as person:
         await person.say("screenshot")
         await person.idle()
         await person.say("/open-image")
+        await person.sees("This terminal is on another machine. /export image saves it.")
+        await person.browse()
+        await person.press("k", "o")
         await person.sees("This terminal is on another machine. w saves the image.")
+        await person.press("w")
+        await person.sees("Saved ", "image-1.png")
 
 
 def test_w05_a_file_is_not_opened_where_nobody_would_see_it(tmp_path: Path) -> None:

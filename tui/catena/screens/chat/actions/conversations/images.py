@@ -21,7 +21,7 @@ from catena_store.records import Attachment, Message
 _MOST_OPENED = 4  # of one message
 _NONE = "No image in this message."
 _TOO_MANY_PIXELS = "This image would take too much memory to open."
-_SAVES = "{Save_image} saves the image."
+_SAVES, _EXPORTS = "{Save_image} saves the image.", "/export image saves it."
 
 
 class ImageActions:
@@ -98,7 +98,8 @@ class ImageActions:
 
     @property
     def _saves(self) -> str:
-        return self._context.keys.said(_SAVES, "/export image saves it.")
+        browsing = self._context.parts.conversation.browsing
+        return self._context.keys.said(_SAVES, _EXPORTS) if browsing else _EXPORTS
 
     def _message(self) -> Message | None:
         """The browsed message, else the newest that has an image."""
