@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.chat.actions.branching.editing import EditActions
+from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.terminal import key_gate
 from catena_acp.port.port import AgentSpec
@@ -440,6 +441,20 @@ async def test_f02_words_typed_blind_behind_the_key_of_a_fork_answer_nothing(wor
         await person.browse()
         await person.type_at_once("F\n")
         await person.until(lambda: len(person.tabs) == 2, "the two keys of a fork, as fast as they come")
+
+
+async def test_f02_nobody_is_told_that_a_letter_that_decides_cannot_be_typed(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        await person.say("/retry")
+        await person.is_asked()
+        await person.apart()
+        await person.type("a")
+        await person.sees_dialog(Picker)
+        await person.press("escape")
+        await person.back()
+        await person.done()
+        assert "You cannot type here" not in person.text
 
 
 async def test_f02_side_by_side_both_answer_and_the_source_streams_on(world: World) -> None:

@@ -162,9 +162,11 @@ class ForkPanel(Band, can_focus=True):
         self._changed()
 
     def on_key(self, event: events.Key) -> None:
-        """Swallow letters without a binding: they must not be typed elsewhere."""
-        if event.is_printable:
-            event.prevent_default()
+        """Swallow letters that decide nothing: they must not be typed elsewhere."""
+        if not event.is_printable:
+            return
+        event.prevent_default()
+        if not any(event.key in keys_of(self).names(_ACTIONS[key]) for key in _ACTIONS if self._offers(key)):
             self._words_came = True
             self.post_message(
                 self.Mistyped(keys_of(self).said(_NOTHING_TYPED if self.confirms else _ONLY_LEFT))
