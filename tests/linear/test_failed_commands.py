@@ -65,3 +65,12 @@ async def test_r01_a_prompt_that_came_back_stays_a_draft_where_the_person_did_so
         told = await converse(script, project)
     assert "Sent again when the limit ends" in told, told
     assert told.count("say hello") == 2 and "full 2: hello" not in told, told
+
+
+async def test_r01_nothing_waits_for_a_limit_that_the_conversation_has_gone_on_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = ("▸ratelimit 600", "▸/agent two", "▸say hello", "▸/retry wait")
+    with furnish(tmp_path, monkeypatch) as project:
+        told = await converse(script, project)
+    assert "There is no limit to wait for." in told and "Sent again" not in told, told

@@ -95,10 +95,11 @@ class TabTrouble:
             self.standing = StandingTrouble(problem, agent, leaf_id)
 
     def wait(self) -> datetime | None:
-        """Have the prompt sent again at the end of the limit, which is returned; None if none is known."""
-        resets_at = self.standing.problem.resets_at if self.standing else None
-        if self.standing is not None and resets_at is not None:
-            self.standing = replace(self.standing, waits_until=resets_at + GRACE)
+        """Have the prompt sent again at the end of the limit, which is returned; None if none is in its way."""
+        standing = self.standing
+        if standing is None or standing.gone_on or (resets_at := standing.problem.resets_at) is None:
+            return None
+        self.standing = replace(standing, waits_until=resets_at + GRACE)
         return resets_at
 
     def stop_waiting(self) -> bool:
