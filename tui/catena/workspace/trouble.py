@@ -88,6 +88,9 @@ class TabTrouble:
             case HoldChanged(read_only=read_only):
                 if not read_only and self._is(Trouble.READ_ONLY):
                     self.standing = None
+        standing = self.standing
+        if standing is not None and standing.waits_until is not None and leaf_id != standing.leaf_id:
+            self._go_on()  # it would not be sent any more
 
     def restore(self, problem: Problem | None, *, agent: tuple[str, str], leaf_id: str | None) -> None:
         """Restore the problem that the last row of a branch tells of."""
