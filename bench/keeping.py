@@ -58,7 +58,9 @@ def replayed_by_agent(subject: Subject, folder: Path) -> Figures:
         without_replay = memory(running.terminal.pid).now
     with subject.run(folder, options=("--resume", "Replayed"), replay=REPLAYED) as running:
         running.expect(running.ready)
-        running.greet()
+        running.terminal.write("hello\r")  # at once: the session is loaded from the first letter on
+        running.expect("ok: hello")
+        running.terminal.settle()
         events = running.agent_events()
         begun = next(event.at for event in events if event.event == "replay begins")
         prompted = next(event.at for event in events if event.method == "session/prompt")
