@@ -91,7 +91,7 @@ def pasted_over_a_slow_line(subject: Subject, folder: Path) -> Figures:
         terminal.settle(1.0)
         began = terminal.write("\x1b[200~" + "".join(f"line {number:05}\r" for number in range(PASTED // 11)))
         terminal.write("the end of it\x1b[201~")
-        shown = running.expect("the end of it")
+        shown = running.expect(r"\[pasted")
         terminal.settle(1.0)
         running.submit()
         whole = PASTED // 11 * 11 + len("the end of it")
